@@ -1,0 +1,147 @@
+"""The one canonical encoding: typed, length-prefixed values, of which no two encode alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from operator import itemgetter
+from typing import Final, TypeAlias
+
+from reeval_build.digest import Digest
+
+Value: TypeAlias = "None | bool | int | str | bytes | Digest | list[Value] | tuple[Value, ...] | Mapping[str, Value]"
+
+_LENGTH_BYTES: Final = 8
+
+
+def encode(value: Value) -> bytes:
+    """The bytes of `value`.
+
+    A one-byte type tag, then for everything but None and booleans a big-endian 64-bit length (bytes of a scalar,
+    items of a collection), then the content. Integers are decimal text, mappings are sorted by the UTF-8 bytes of
+    their keys, a list and a tuple are the same sequence, and a digest is not the bytes it consists of.
+
+    Raises:
+        TypeError: for floats, sets, keys that are not strings, and any other type.
+        UnicodeEncodeError: for text with a lone surrogate.
+    """
+    out = bytearray()
+    _write(value, out)
+    return bytes(out)
+
+
+def _write(value: Value, out: bytearray) -> None:  # noqa: C901 - one branch a type is the clearest table
+    if value is None:
+        out += b"n"
+    elif value is True:
+        out += b"T"
+    elif value is False:
+        out += b"F"
+    elif isinstance(value, int):
+        _write_scalar(b"i", b"%d" % value, out)
+    elif isinstance(value, str):
+        _write_scalar(b"s", value.encode("utf-8"), out)
+    elif isinstance(value, bytes):
+        _write_scalar(b"b", value, out)
+    elif isinstance(value, Digest):
+        _write_scalar(b"h", value.raw, out)
+    elif isinstance(value, (list, tuple)):
+        out += b"l" + len(value).to_bytes(_LENGTH_BYTES)
+        for item in value:
+            _write(item, out)
+    elif isinstance(value, Mapping):
+        _write_mapping(value, out)
+    else:
+        message = f"a {type(value).__name__} has no canonical encoding"
+        raise TypeError(message)
+
+
+def _write_scalar(tag: bytes, content: bytes, out: bytearray) -> None:
+    out += tag + len(content).to_bytes(_LENGTH_BYTES) + content
+
+
+def _write_mapping(value: Mapping[str, Value], out: bytearray) -> None:
+    for key in value:
+        if not isinstance(key, str):
+            message = f"a mapping key must be a string, not {type(key).__name__}"
+            raise TypeError(message)
+    pairs = sorted(((key.encode("utf-8"), item) for key, item in value.items()), key=itemgetter(0))
+    out += b"d" + len(pairs).to_bytes(_LENGTH_BYTES)
+    for key_bytes, item in pairs:
+        _write_scalar(b"s", key_bytes, out)
+        _write(item, out)
+
+
+class DecodeError(ValueError):
+    """Bytes that `encode` did not write."""
+
+
+def decode(data: bytes) -> Value:
+    """The value whose encoding `data` is: what `encode` wrote comes back equal (sequences as lists).
+
+    Raises:
+        DecodeError: for bytes that are cut, have a tail, or are not what `encode` would write for their value.
+    """
+    try:
+        value, end = _read(memoryview(data), 0)
+    except (IndexError, UnicodeDecodeError, ValueError, RecursionError) as error:
+        message = f"not a canonical encoding: {error}"
+        raise DecodeError(message) from error
+    if end != len(data) or encode(value) != data:
+        message = "not a canonical encoding: it has a tail, or a value that is written otherwise"
+        raise DecodeError(message)
+    return value
+
+
+def _read(data: memoryview, at: int) -> tuple[Value, int]:
+    tag = bytes(data[at : at + 1])
+    at += 1
+    if tag in _CONSTANTS:
+        return _CONSTANTS[tag], at
+    end = at + _LENGTH_BYTES
+    if end > len(data):
+        message = "cut inside a length"
+        raise DecodeError(message)
+    length = int.from_bytes(data[at:end])
+    if tag == b"l":
+        return _read_list(data, end, length)
+    if tag == b"d":
+        return _read_mapping(data, end, length)
+    content = bytes(data[end : end + length])
+    if len(content) != length:
+        message = "cut inside a scalar"
+        raise DecodeError(message)
+    return _SCALARS[tag](content) if tag in _SCALARS else _refuse_tag(tag), end + length
+
+
+def _read_list(data: memoryview, at: int, length: int) -> tuple[Value, int]:
+    items: list[Value] = []
+    for _ in range(length):
+        item, at = _read(data, at)
+        items.append(item)
+    return items, at
+
+
+def _read_mapping(data: memoryview, at: int, length: int) -> tuple[Value, int]:
+    pairs: dict[str, Value] = {}
+    for _ in range(length):
+        key, at = _read(data, at)
+        item, at = _read(data, at)
+        if not isinstance(key, str):
+            message = "a mapping key is not a string"
+            raise DecodeError(message)
+        pairs[key] = item
+    return pairs, at
+
+
+def _refuse_tag(tag: bytes) -> Value:
+    message = f"unknown type tag {tag!r}"
+    raise DecodeError(message)
+
+
+_CONSTANTS: Final[dict[bytes, Value]] = {b"n": None, b"T": True, b"F": False}
+_SCALARS: Final = {
+    b"i": lambda content: int(content),
+    b"s": lambda content: content.decode("utf-8"),
+    b"b": lambda content: content,
+    b"h": Digest,
+}

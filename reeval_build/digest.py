@@ -1,0 +1,72 @@
+"""BLAKE3-256 digests, each in the domain of the kind of thing it names."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+import attrs
+from blake3 import blake3
+
+if TYPE_CHECKING:
+    from collections.abc import Buffer
+
+DIGEST_BYTES: Final = 32
+_SHORT_HEX: Final = 12
+
+
+@attrs.frozen(order=True, repr=False)
+class Digest:
+    """The 32 bytes that name a thing by its content."""
+
+    raw: bytes = attrs.field(validator=attrs.validators.instance_of(bytes))
+
+    @raw.validator
+    def _is_whole(self, _attribute: object, value: bytes) -> None:
+        if len(value) != DIGEST_BYTES:
+            message = f"a digest is {DIGEST_BYTES} bytes, not {len(value)}"
+            raise ValueError(message)
+
+    @classmethod
+    def parse(cls, text: str) -> Digest:
+        """The digest that `hex` wrote. Raises ValueError for anything else."""
+        return cls(bytes.fromhex(text))
+
+    @property
+    def hex(self) -> str:
+        """All 64 hexadecimal digits: the address."""
+        return self.raw.hex()
+
+    @property
+    def short(self) -> str:
+        """The first 12 hexadecimal digits: a label for people, never an address."""
+        return self.raw.hex()[:_SHORT_HEX]
+
+    def __repr__(self) -> str:
+        return f"Digest({self.short})"
+
+
+@attrs.frozen
+class Domain:
+    """A kind of hashed thing and the version of its format; no two domains share a digest."""
+
+    kind: str
+    schema: int
+
+    def hasher(self) -> blake3:
+        """A fresh BLAKE3 hasher in this domain (`derive_key` mode, so the domain comes before any byte)."""
+        return _template(self.kind, self.schema).copy()
+
+    def digest(self, data: Buffer) -> Digest:
+        """The digest of `data` as a thing of this kind."""
+        return Digest(self.hasher().update(data).digest())
+
+
+@cache
+def _template(kind: str, schema: int) -> blake3:
+    return blake3(derive_key_context=f"reeval-build {kind} {schema}")
+
+
+BLOB: Final = Domain("blob", 1)
+TREE: Final = Domain("tree", 1)
+DELTA: Final = Domain("delta", 1)

@@ -1,0 +1,42 @@
+"""Errors for readers: which thing, what is wrong with it, what to do next."""
+
+from __future__ import annotations
+
+
+class ReevalError(Exception):
+    """Something outside this program is wrong, and the reader can act on it.
+
+    A bug in this program is never a `ReevalError`; it stays an `AssertionError` or whatever it was.
+    """
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.hint})" if self.hint else self.message
+
+
+class DefinitionError(ReevalError):
+    """One or more mistakes in what the author wrote: nothing is built (exit 2)."""
+
+    def __init__(self, *problems: str, file: str | None = None) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = problems
+        self.file = file
+
+
+class PlanError(ReevalError):
+    """What was asked for cannot be planned: nothing is built (exit 2)."""
+
+
+class InfraError(ReevalError):
+    """The world did not do its part: only what needs it fails (exit 3)."""
+
+
+class CancelledError(ReevalError):
+    """The run was told to stop before this piece of work was done (exit 130)."""
+
+    def __init__(self) -> None:
+        super().__init__("the run was stopped before this was done")

@@ -1,0 +1,1 @@
+"""The environment model: what an author writes, as frozen values."""

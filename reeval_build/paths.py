@@ -1,0 +1,127 @@
+"""The one place where a path that came from outside is checked before it is used."""
+
+from __future__ import annotations
+
+from typing import Final, Literal, TypeAlias
+
+import attrs
+
+Parts: TypeAlias = tuple[bytes, ...]
+
+_MAX_NAME_BYTES: Final = 255
+_WHITEOUT_PREFIX: Final = b".wh."
+
+
+class PathError(ValueError):
+    """A path that must not be used, and why, as one clause that starts with the path."""
+
+    def __init__(self, path: bytes | str, reason: str) -> None:
+        shown = path if isinstance(path, str) else display(path)
+        super().__init__(f"{shown!r} {reason}")
+        self.path = shown
+        self.reason = reason
+
+
+def display(path: bytes) -> str:
+    """`path` as text for people: bytes that are not UTF-8 and control characters are escaped."""
+    text = path.decode("utf-8", "backslashreplace")
+    return "".join(character if character.isprintable() else _escape(character) for character in text)
+
+
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def check_name(name: bytes) -> bytes:
+    """`name`, if it may stand in a tree as the name of one entry.
+
+    Raises:
+        PathError: for an empty name, `.`, `..`, a slash, a NUL, more than 255 bytes, or the prefix `.wh.`, which
+            image layers use for deletions (OCI image specification, "Whiteouts").
+    """
+    if name in {b"", b".", b".."}:
+        raise PathError(name, 'is not a name: it is empty, "." or ".."')
+    if b"/" in name or b"\0" in name:
+        raise PathError(name, "is not a name: it has a slash or a NUL in it")
+    if len(name) > _MAX_NAME_BYTES:
+        raise PathError(name, f"is longer than {_MAX_NAME_BYTES} bytes")
+    if name.startswith(_WHITEOUT_PREFIX):
+        raise PathError(name, 'starts with ".wh.", which image layers use for deletions')
+    return name
+
+
+def split(path: bytes) -> Parts:
+    """The checked names of a relative path with forward slashes; nothing is folded or normalised.
+
+    Raises:
+        PathError: for an absolute path, an empty segment, or any name `check_name` refuses.
+    """
+    if path.startswith(b"/"):
+        raise PathError(path, "is absolute")
+    try:
+        return tuple(check_name(name) for name in path.split(b"/"))
+    except PathError as error:
+        if error.path == display(path):
+            raise
+        raise PathError(path, f"has the segment {error}") from error
+
+
+def check_link(parts: Parts, target: bytes) -> bytes:
+    """The target of the symbolic link at `parts`, if following it cannot leave the tree.
+
+    Only the text is looked at; a link is never followed. `..` is resolved against the directory of the link.
+
+    Raises:
+        PathError: for an empty or absolute target, a NUL, or more `..` than there are directories above.
+    """
+    path = b"/".join(parts)
+    if not target or b"\0" in target:
+        raise PathError(path, "is a symbolic link with an empty target or a NUL in it")
+    if target.startswith(b"/"):
+        raise PathError(path, f"is a symbolic link out of its tree, to {display(target)!r}")
+    depth = len(parts) - 1
+    for name in target.split(b"/"):
+        if name == b"..":
+            depth -= 1
+        elif name not in {b"", b"."}:
+            depth += 1
+        if depth < 0:
+            raise PathError(path, f"is a symbolic link out of its tree, to {display(target)!r}")
+    return target
+
+
+@attrs.frozen(order=True)
+class Destination:
+    """Where a file of an environment goes: a place in the workspace or in the sandbox's home directory."""
+
+    root: Literal["workspace", "home"]
+    parts: Parts
+
+    @property
+    def text(self) -> str:
+        """The destination as an author writes it: `src/a.ts` or `~/.npmrc`."""
+        path = display(b"/".join(self.parts))
+        return f"~/{path}" if self.root == "home" else path
+
+
+def parse_destination(text: str) -> Destination:
+    """The destination an author wrote: relative to the workspace, or `~/` for the home directory.
+
+    Refused are what reeval's documentation refuses (absolute paths, `..`, backslashes) and what has no single
+    meaning: empty and `.` segments, a trailing slash, NUL, a bare `~`, `~user/`.
+
+    Raises:
+        PathError: naming the path and the reason.
+    """
+    if "\\" in text:
+        raise PathError(text, "has a backslash; use forward slashes")
+    root: Literal["workspace", "home"] = "workspace"
+    rest = text
+    if text.startswith("~"):
+        if not text.startswith("~/"):
+            raise PathError(text, 'starts with "~" but not with "~/"')
+        root, rest = "home", text[2:]
+    try:
+        return Destination(root, split(rest.encode("utf-8")))
+    except UnicodeEncodeError as error:
+        raise PathError(text.encode("utf-8", "backslashreplace"), "is not valid Unicode text") from error

@@ -1,0 +1,115 @@
+"""What runs sandboxes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import attrs
+
+from reeval_build.digest import Digest
+from reeval_build.errors import InfraError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from contextlib import AbstractContextManager
+    from typing import BinaryIO
+
+    from reeval_build.model.spec import Sandbox as SandboxSpec
+    from reeval_build.ports.objects import Batch
+    from reeval_build.state.delta import DeltaEntry
+    from reeval_build.state.state import Layout, State
+
+
+class EngineAwayError(InfraError):
+    """The engine does not answer."""
+
+
+class CommandTimeoutError(InfraError):
+    """A command in a sandbox did not end in time; its whole process group is gone."""
+
+    def __init__(self, timeout_s: float) -> None:
+        super().__init__(f"timed out after {timeout_s:g} s")
+        self.timeout_s = timeout_s
+
+
+@attrs.frozen(kw_only=True)
+class Base:
+    """What the lowest state of a sandbox is, by content.
+
+    `identity` is equal for images of equal content and platform, on every engine; `reference` is how this engine
+    finds it now.
+    """
+
+    identity: Digest
+    platform: str
+
+    reference: str = attrs.field(eq=False)
+
+
+class Cancellation(Protocol):
+    """Tells whether the run was told to stop (a `threading.Event` is one)."""
+
+    def is_set(self) -> bool:
+        """Whether to stop."""
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until told to stop, or for `timeout` seconds."""
+
+
+class Sandbox(Protocol):
+    """A file system that started as a state, in which commands run."""
+
+    def execute(
+        self,
+        command: Sequence[str],
+        *,
+        cwd: str,
+        env: Mapping[str, str],
+        stdout: BinaryIO,
+        stderr: BinaryIO,
+        timeout_s: float | None = None,
+    ) -> int:
+        """Run a command to its end and return its exit code (128 + N when signal N ended it).
+
+        `cwd` is relative to the workspace or absolute in the sandbox. `env` reaches this command and nothing else.
+
+        Raises:
+            CommandTimeoutError: after `timeout_s` seconds; every process of the sandbox has been ended.
+            CancelledError: when the run was told to stop; likewise.
+            InfraError: when the engine fails.
+        """
+
+    def capture(self, batch: Batch) -> tuple[DeltaEntry, ...]:
+        """End every process of the sandbox, then read what differs from the state it started from.
+
+        The bytes of files are added to `batch`. Nothing can run in the sandbox afterwards.
+
+        Raises:
+            InfraError: when the engine fails or the change cannot be kept; names the path.
+        """
+
+
+class Engine(Protocol):
+    """Makes sandboxes; safe to use from several threads."""
+
+    @property
+    def layout(self) -> Layout:
+        """Where its sandboxes have the workspace and the home directory."""
+
+    def resolve(self, sandbox: SandboxSpec) -> Base:
+        """What the sandbox's base is now, fetching it if need be.
+
+        Raises:
+            EngineAwayError: when the engine does not answer.
+            InfraError: when there is no such image.
+        """
+
+    def start(self, state: State, *, cancel: Cancellation) -> AbstractContextManager[Sandbox]:
+        """A sandbox whose file system is `state`; nothing of it is left when the block ends.
+
+        The base of `state` must have been resolved by this engine object before.
+
+        Raises:
+            EngineAwayError: when the engine does not answer.
+            LostObjectError: when the store lacks a piece of the state.
+        """

@@ -1,0 +1,48 @@
+"""What happens while a plan is executed, as values."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Protocol, TypeAlias
+
+import attrs
+
+from reeval_build.plan.graph import Node
+
+
+class Status(Enum):
+    """How a node, or a cell, ended."""
+
+    HIT = "hit"
+    RAN = "ran"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+
+
+@attrs.frozen(kw_only=True)
+class NodeWaiting:
+    """Another process is building the same node; `owner` says which."""
+
+    node: Node
+    owner: str
+
+
+@attrs.frozen(kw_only=True)
+class NodeFinished:
+    """A node ended. `problem` is why it failed; `log` is where the output of its command is."""
+
+    node: Node
+    status: Status
+    seconds: float
+    problem: str | None = None
+    log: str | None = None
+
+
+Event: TypeAlias = NodeWaiting | NodeFinished
+
+
+class Listener(Protocol):
+    """Is told of events, one at a time, in the thread that runs the loop."""
+
+    def __call__(self, event: Event, /) -> None:
+        """Take note of `event`."""

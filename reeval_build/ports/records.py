@@ -1,0 +1,61 @@
+"""Where it is written down what finished nodes left."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import attrs
+
+from reeval_build.digest import Digest
+from reeval_build.plan.outputs import Output
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from contextlib import AbstractContextManager
+
+    from reeval_build.ports.engine import Cancellation
+
+
+@attrs.frozen(kw_only=True)
+class Record:
+    """What a finished node left.
+
+    `key` is the content key, `recipe` the recipe key it was built for, `material` the canonical encoding of what
+    was hashed into `key`; `seconds` is how long it took, and `log` where the output of its command is.
+    """
+
+    key: Digest
+    recipe: Digest
+    phase: str
+    output: Output
+    material: bytes = attrs.field(repr=False)
+    seconds: float
+    log: str | None = None
+
+
+class Records(Protocol):
+    """Finds, keeps and drops records; safe to use from several threads and processes."""
+
+    def by_recipe(self, recipes: Iterable[Digest]) -> Mapping[Digest, Record]:
+        """The records of those recipe keys that have one, in one round."""
+
+    def find(self, key: Digest) -> Record | None:
+        """The record of a content key."""
+
+    def publish(self, record: Record) -> None:
+        """Keep a record whose objects are all kept already, and find it by its recipe key from now on."""
+
+    def link(self, recipe: Digest, key: Digest) -> None:
+        """Find the record of `key` by another recipe key, too."""
+
+    def forget(self, key: Digest) -> None:
+        """Drop a record that turned out not to be usable."""
+
+    def exclusive(
+        self, key: Digest, *, cancel: Cancellation, waiting: Callable[[str], None]
+    ) -> AbstractContextManager[None]:
+        """Hold `key` against every other thread and process that builds it.
+
+        `waiting` is called once with a description of the holder when there is one; a holder that dies holds
+        nothing. Raises CancelledError when the run is told to stop while waiting.
+        """

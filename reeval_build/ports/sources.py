@@ -1,0 +1,65 @@
+"""Where the material of environments comes from, on the host."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import attrs
+
+from reeval_build.digest import Digest
+
+if TYPE_CHECKING:
+    from reeval_build.model.spec import GitWorkspace
+    from reeval_build.ports.objects import Batch
+
+
+@attrs.frozen(kw_only=True)
+class ResolvedTree:
+    """A git tree that a workspace's repository, ref and path stand for now.
+
+    `tree` is the hexadecimal object id of the tree of `commit` at the workspace's path, and is all that decides
+    the files; `repository` is the path of a local repository that has its objects, when they are here already.
+    """
+
+    tree: str
+
+    commit: str = attrs.field(eq=False)
+    repository: str | None = attrs.field(default=None, eq=False)
+    warnings: tuple[str, ...] = attrs.field(default=(), eq=False)
+
+
+@attrs.frozen(kw_only=True)
+class ResolvedFile:
+    """A host file whose bytes are in the store."""
+
+    digest: Digest
+    size: int
+    executable: bool
+
+
+class GitTrees(Protocol):
+    """Reads workspaces out of git repositories; safe to use from several threads."""
+
+    def resolve(self, workspace: GitWorkspace) -> ResolvedTree:
+        """The tree a workspace stands for now. Needs no network when `ref` is a commit that is known.
+
+        Raises:
+            InfraError: when the repository, the ref or the path is not there, or access is refused.
+        """
+
+    def read(self, workspace: GitWorkspace, resolved: ResolvedTree, batch: Batch) -> Digest:
+        """The workspace's files as a tree whose objects are added to `batch`.
+
+        Bytes are the git objects' bytes: attributes, filters and line endings do not apply, a submodule is an empty
+        directory, a Git LFS pointer stays one. With `init` there is a `.git` with exactly one commit.
+
+        Raises:
+            InfraError: when an object is missing, or a path or link of the tree is refused; names the path.
+        """
+
+
+class HostFiles(Protocol):
+    """Reads files of the host; safe to use from several threads."""
+
+    def read(self, path: str) -> ResolvedFile:
+        """Keep the bytes a file has now, and say what they are. Raises InfraError when it cannot be read."""

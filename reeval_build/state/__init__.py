@@ -1,0 +1,1 @@
+"""What a sandbox's file system is: a base and an ordered list of deltas."""

@@ -1,0 +1,156 @@
+"""What a step did to a file system, as an image layer would say it."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+import attrs
+
+from reeval_build import canon
+from reeval_build.digest import Digest
+from reeval_build.paths import split
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from reeval_build.paths import Parts
+
+
+class DeltaKind(Enum):
+    """What is at a path after the step; the value is what is encoded."""
+
+    FILE = "f"
+    DIRECTORY = "d"
+    SYMLINK = "l"
+    HARD_LINK = "h"
+    FIFO = "p"
+    CHARACTER_DEVICE = "c"
+    BLOCK_DEVICE = "b"
+    DELETED = "-"
+
+
+@attrs.frozen(kw_only=True)
+class DeltaEntry:
+    """One path that a step made, changed or deleted.
+
+    `parts` lead from the root of the file system. `mode` is the permission bits with setuid, setgid and sticky.
+    `digest` and `size` name the bytes of a file, and also of a hard link, so that an entry stands on its own;
+    `target` is where a symbolic link points, as it is written, or the path of the file a hard link shares its inode
+    with, from the root and without a leading slash. `opaque` is for a directory that hides whatever the state
+    below has in it. `device` is the major and minor number of a device. `mtime_s` is restored with the entry but is
+    not part of what a delta is: two runs of a step that differ in nothing else left the same delta.
+    """
+
+    parts: Parts
+    kind: DeltaKind
+    mode: int = 0
+    uid: int = 0
+    gid: int = 0
+    digest: Digest | None = None
+    size: int = 0
+    target: bytes | None = None
+    opaque: bool = False
+    xattrs: tuple[tuple[str, bytes], ...] = ()
+    device: tuple[int, int] | None = None
+
+    mtime_s: int = attrs.field(default=0, eq=False)
+
+    @property
+    def path(self) -> bytes:
+        """The path from the root, without a leading slash."""
+        return b"/".join(self.parts)
+
+    @property
+    def content(self) -> Digest:
+        """The digest of the bytes of a file or a hard link."""
+        assert self.digest is not None, "only a file has bytes"
+        return self.digest
+
+
+def in_order(entries: Iterable[DeltaEntry]) -> tuple[DeltaEntry, ...]:
+    """The entries as a delta has them: sorted by path, a directory before what is in it."""
+    return tuple(sorted(entries, key=lambda entry: entry.parts))
+
+
+def encode(entries: Iterable[DeltaEntry]) -> tuple[bytes, bytes]:
+    """The object of a delta, and the object of its times, which is kept beside it."""
+    ordered = in_order(entries)
+    return canon.encode([_row(entry) for entry in ordered]), canon.encode([entry.mtime_s for entry in ordered])
+
+
+def _row(entry: DeltaEntry) -> list[canon.Value]:
+    return [
+        entry.path,
+        entry.kind.value,
+        entry.mode,
+        entry.uid,
+        entry.gid,
+        entry.digest,
+        entry.size,
+        entry.target,
+        entry.opaque,
+        dict(entry.xattrs),
+        entry.device,
+    ]
+
+
+def decode(data: bytes, times: bytes) -> tuple[DeltaEntry, ...]:
+    """The entries of a delta, with their times. Raises `canon.DecodeError` or `PathError` for anything else."""
+    rows, seconds = canon.decode(data), canon.decode(times)
+    if not isinstance(rows, list) or not isinstance(seconds, list) or len(rows) != len(seconds):
+        message = "not the object of a delta and its times"
+        raise canon.DecodeError(message)
+    return tuple(_entry(row, mtime_s) for row, mtime_s in zip(rows, seconds, strict=True))
+
+
+def _entry(row: canon.Value, mtime_s: canon.Value) -> DeltaEntry:
+    match row, mtime_s:
+        case (
+            [
+                bytes(path),
+                str(kind),
+                int(mode),
+                int(uid),
+                int(gid),
+                (None | Digest()) as digest,
+                int(size),
+                (None | bytes()) as target,
+                bool(opaque),
+                dict(xattrs),
+                device,
+            ],
+            int(seconds),
+        ):
+            return DeltaEntry(
+                parts=split(path),
+                kind=DeltaKind(kind),
+                mode=mode,
+                uid=uid,
+                gid=gid,
+                digest=digest,
+                size=size,
+                target=target,
+                opaque=opaque,
+                xattrs=_xattrs(xattrs),
+                device=_device(device),
+                mtime_s=seconds,
+            )
+        case _:
+            message = "not an entry of a delta"
+            raise canon.DecodeError(message)
+
+
+def _xattrs(values: dict[str, canon.Value]) -> tuple[tuple[str, bytes], ...]:
+    return tuple((name, value) for name, value in sorted(values.items()) if isinstance(value, bytes))
+
+
+def _device(value: canon.Value) -> tuple[int, int] | None:
+    match value:
+        case None:
+            return None
+        case [int(major), int(minor)]:
+            return major, minor
+        case _:
+            message = "not the numbers of a device"
+            raise canon.DecodeError(message)

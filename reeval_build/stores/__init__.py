@@ -1,0 +1,1 @@
+"""Stores: where objects and records are kept."""

@@ -1,0 +1,135 @@
+"""The SQLite file of a store: schema and connections."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from reeval_build.errors import InfraError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+FORMAT: Final = 1
+_BUSY_TIMEOUT_S: Final = 30.0
+
+_TABLES: Final[dict[str, dict[str, type]]] = {
+    "packs": {"id": int, "name": str},
+    "objects": {"digest": bytes, "pack": int, "offset": int, "size": int},
+    "records": {
+        "key": bytes,
+        "phase": str,
+        "output": str,
+        "material": bytes,
+        "seconds": float,
+        "built_at": str,
+        "log": str,
+    },
+    "recipes": {"recipe": bytes, "key": bytes},
+    "cells": {"key": bytes, "name": str, "record": str, "built_at": str},
+}
+
+
+class StoreFormatError(InfraError):
+    """The store was written by a version of this program that this one does not understand."""
+
+    def __init__(self, path: Path, found: int) -> None:
+        super().__init__(
+            f"the store at {path} has format {found}; this version of reeval-build reads format {FORMAT}",
+            hint="use another --store, or the version that wrote it",
+        )
+        self.path, self.found = path, found
+
+
+class StoreAccessError(InfraError):
+    """The store cannot be read or written."""
+
+    def __init__(self, path: Path, error: Exception) -> None:
+        super().__init__(
+            f"the store at {path} cannot be used: {error}",
+            hint="make room or give access to it, or choose another with --store or $REEVAL_BUILD_HOME",
+        )
+        self.path = path
+
+
+class Database:
+    """Opens one connection a thread; closes them all."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._local = threading.local()
+        self._guard = threading.Lock()
+        self._open: list[sqlite3.Connection] = []
+        with self.errors():
+            _prepare(self.connection, path)
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """This thread's connection, in autocommit mode."""
+        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = sqlite3.connect(
+                self._path, timeout=_BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False
+            )
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=NORMAL")
+            self._local.connection = connection
+            with self._guard:
+                self._open.append(connection)
+        return connection
+
+    @contextmanager
+    def errors(self) -> Iterator[None]:
+        """Turn what SQLite says of a disk that is full, locked, broken or read-only into a `StoreAccessError`."""
+        try:
+            yield
+        except (sqlite3.OperationalError, sqlite3.DatabaseError) as error:
+            raise StoreAccessError(self._path.parent, error) from error
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """A transaction that takes the write lock at once, so that it cannot fail half-way for want of it."""
+        with self.errors():
+            connection = self.connection
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+            except BaseException:
+                connection.execute("ROLLBACK")
+                raise
+            connection.execute("COMMIT")
+
+    def close(self) -> None:
+        """Close every connection."""
+        with self._guard:
+            for connection in self._open:
+                connection.close()
+            self._open.clear()
+
+
+def _prepare(connection: sqlite3.Connection, path: Path) -> None:
+    found = connection.execute("PRAGMA user_version").fetchone()[0]
+    if found == 0:
+        _create(connection)
+    elif found != FORMAT:
+        raise StoreFormatError(path.parent, found)
+
+
+def _create(connection: sqlite3.Connection) -> None:
+    import sqlite_utils  # noqa: PLC0415 - a tenth of a second that only a new store pays
+
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if connection.execute("PRAGMA user_version").fetchone()[0] == 0:
+            database = sqlite_utils.Database(connection)
+            for table, columns in _TABLES.items():
+                database.create_table(table, columns, pk=next(iter(columns)), if_not_exists=True)
+            connection.execute(f"PRAGMA user_version = {FORMAT}")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    if connection.in_transaction:
+        connection.execute("COMMIT")

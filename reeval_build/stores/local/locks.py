@@ -1,0 +1,59 @@
+"""Locks between processes that a dead holder cannot keep."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from reeval_build.errors import CancelledError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from reeval_build.ports.engine import Cancellation
+
+_ASK_AGAIN_S: Final = 0.05
+
+
+@contextmanager
+def exclusive(path: Path, *, cancel: Cancellation, waiting: Callable[[str], None]) -> Iterator[None]:
+    """Hold the file at `path`, made for the purpose and removed afterwards. See `ports.records.Records.exclusive`."""
+    descriptor = _acquire(path, cancel, waiting)
+    try:
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"process {os.getpid()} on {socket.gethostname()}".encode(), 0)
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def _acquire(path: Path, cancel: Cancellation, waiting: Callable[[str], None]) -> int:
+    said = False
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if not said:
+                said = True
+                waiting(os.pread(descriptor, 200, 0).decode("utf-8", "replace") or "another process")
+            os.close(descriptor)
+            if cancel.wait(_ASK_AGAIN_S):
+                raise CancelledError from None
+            continue
+        if _is_still_at(descriptor, path):
+            return descriptor
+        os.close(descriptor)
+
+
+def _is_still_at(descriptor: int, path: Path) -> bool:
+    """Whether the file that was locked is the one that others would lock: a holder removes it as it leaves."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except FileNotFoundError:
+        return False

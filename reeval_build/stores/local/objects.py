@@ -1,0 +1,264 @@
+"""Objects on disk: small ones together in packs, large ones each in a file."""
+
+from __future__ import annotations
+
+import io
+import os
+import secrets
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+from reeval_build.digest import Digest, Domain
+from reeval_build.ports.objects import LostObjectError
+from reeval_build.stores.local.database import StoreAccessError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from reeval_build.stores.local.database import Database
+
+SMALL_BYTES: Final = 256 * 1024
+_CHUNK_BYTES: Final = 1024 * 1024
+_LOOK_UP_AT_ONCE: Final = 500
+_FLUSH_AFTER_BYTES: Final = 16 * 1024 * 1024
+
+
+class LocalObjects:
+    """The objects of a store directory.
+
+    An object is found by a row of the database: in which pack it is, where, and how long it is; no pack means a
+    file of its own, `objects/ab/<64 hex>`. Bytes are durable before their row is there, so a process that is killed
+    leaves an object or none, and at worst bytes that nothing names.
+    """
+
+    def __init__(self, root: Path, database: Database) -> None:
+        self._root = root
+        self._database = database
+        self._packs: dict[int, int] = {}
+        self._verified: set[Digest] = set()
+        self._guard = threading.Lock()
+
+    def read(self, domain: Domain, digest: Digest) -> bytes:
+        """See `ports.objects.Objects.read`."""
+        pack, offset, size = self._locate(digest)
+        try:
+            data = _read_file(self.file_of(digest)) if pack is None else self._read_pack(pack, offset, size)
+        except FileNotFoundError as error:
+            raise self._lost(digest, "is missing") from error
+        except OSError as error:
+            raise StoreAccessError(self._root, error) from error
+        if domain.digest(data) != digest:
+            raise self._lost(digest, "is corrupt")
+        return data
+
+    @contextmanager
+    def open(self, domain: Domain, digest: Digest) -> Iterator[BinaryIO]:
+        """See `ports.objects.Objects.open`."""
+        pack, _offset, _size = self._locate(digest)
+        if pack is not None:
+            yield io.BytesIO(self.read(domain, digest))
+            return
+        try:
+            stream = self.file_of(digest).open("rb")
+        except FileNotFoundError as error:
+            raise self._lost(digest, "is missing") from error
+        with stream:
+            self._verify(domain, digest, stream)
+            yield stream
+
+    def present(self, digests: Iterable[Digest]) -> set[Digest]:
+        """See `ports.objects.Objects.present`."""
+        wanted = [digest.raw for digest in digests]
+        found: set[Digest] = set()
+        with self._database.errors():
+            for start in range(0, len(wanted), _LOOK_UP_AT_ONCE):
+                some = wanted[start : start + _LOOK_UP_AT_ONCE]
+                marks = ",".join("?" * len(some))
+                rows = self._database.connection.execute(
+                    f"SELECT digest FROM objects WHERE digest IN ({marks})",  # noqa: S608 - only question marks
+                    some,
+                )
+                found.update(Digest(row[0]) for row in rows)
+        return found
+
+    @contextmanager
+    def batch(self) -> Iterator[LocalBatch]:
+        """See `ports.objects.Objects.batch`."""
+        batch = LocalBatch(self, self._root)
+        try:
+            yield batch
+            batch.publish(self._database)
+        except OSError as error:
+            raise StoreAccessError(self._root, error) from error
+        finally:
+            batch.discard()
+
+    def file_of(self, digest: Digest) -> Path:
+        """Where a large object is."""
+        return self._root / "objects" / digest.hex[:2] / digest.hex
+
+    def close(self) -> None:
+        """Close the packs."""
+        with self._guard:
+            for descriptor in self._packs.values():
+                os.close(descriptor)
+            self._packs.clear()
+
+    def _locate(self, digest: Digest) -> tuple[int | None, int, int]:
+        with self._database.errors():
+            row = self._database.connection.execute(
+                "SELECT pack, offset, size FROM objects WHERE digest = ?", (digest.raw,)
+            ).fetchone()
+        if row is None:
+            raise self._lost(digest, "is missing")
+        return row[0], row[1], row[2]
+
+    def _read_pack(self, pack: int, offset: int, size: int) -> bytes:
+        with self._guard:
+            if pack not in self._packs:
+                name = self._database.connection.execute("SELECT name FROM packs WHERE id = ?", (pack,)).fetchone()
+                if name is None:
+                    raise FileNotFoundError(pack)
+                self._packs[pack] = os.open(self._root / "packs" / name[0], os.O_RDONLY | os.O_CLOEXEC)
+        return os.pread(self._packs[pack], size, offset)
+
+    def _verify(self, domain: Domain, digest: Digest, stream: BinaryIO) -> None:
+        if digest in self._verified:
+            return
+        hasher = domain.hasher()
+        while chunk := stream.read(_CHUNK_BYTES):
+            hasher.update(chunk)
+        if hasher.digest() != digest.raw:
+            raise self._lost(digest, "is corrupt")
+        stream.seek(0)
+        self._verified.add(digest)
+
+    def _lost(self, digest: Digest, reason: str) -> LostObjectError:
+        return LostObjectError(digest, store=str(self._root), reason=reason)
+
+
+class LocalBatch:
+    """Objects that wait in memory and in temporary files until they are published together."""
+
+    def __init__(self, objects: LocalObjects, root: Path) -> None:
+        self._objects = objects
+        self._root = root
+        self._seen: set[Digest] = set()
+        self._small: dict[Digest, bytes] = {}
+        self._small_bytes = 0
+        self._rows: list[tuple[bytes, int, int]] = []
+        self._large: dict[Digest, tuple[Path, int]] = {}
+        self._pack: BinaryIO | None = None
+        self._pack_path = self._temporary()
+        self._pack_bytes = 0
+
+    def add(self, domain: Domain, data: bytes) -> Digest:
+        """See `ports.objects.Batch.add`."""
+        if len(data) > SMALL_BYTES:
+            return self.add_stream(domain, io.BytesIO(data))[0]
+        digest = domain.digest(data)
+        if digest not in self._seen:
+            self._seen.add(digest)
+            self._small[digest] = data
+            self._small_bytes += len(data)
+            if self._small_bytes > _FLUSH_AFTER_BYTES:
+                self._flush()
+        return digest
+
+    def add_stream(self, domain: Domain, source: BinaryIO) -> tuple[Digest, int]:
+        """See `ports.objects.Batch.add_stream`."""
+        head = _read_up_to(source, SMALL_BYTES + 1)
+        if len(head) <= SMALL_BYTES:
+            return self.add(domain, head), len(head)
+        path = self._temporary()
+        hasher, size = domain.hasher(), 0
+        with path.open("xb") as target:
+            chunk = head
+            while chunk:
+                hasher.update(chunk)
+                target.write(chunk)
+                size += len(chunk)
+                chunk = source.read(_CHUNK_BYTES)
+            _make_durable(target)
+        digest = Digest(hasher.digest())
+        if digest in self._large:
+            path.unlink()
+        else:
+            self._large[digest] = path, size
+        return digest, size
+
+    def publish(self, database: Database) -> None:
+        """Make everything durable, then visible."""
+        self._flush()
+        pack_name = None
+        if self._pack is not None:
+            _make_durable(self._pack)
+            self._pack.close()
+            pack_name = f"{secrets.token_hex(16)}.pack"
+            self._pack_path.rename(self._root / "packs" / pack_name)
+            _sync_directory(self._root / "packs")
+        for digest, (path, _size) in self._large.items():
+            target = self._objects.file_of(digest)
+            target.parent.mkdir(exist_ok=True)
+            path.rename(target)
+            _sync_directory(target.parent)
+        if not self._rows and not self._large:
+            return
+        with database.writing() as connection:
+            pack = None
+            if pack_name is not None:
+                pack = connection.execute("INSERT INTO packs (name) VALUES (?)", (pack_name,)).lastrowid
+            insert = "INSERT OR REPLACE INTO objects (digest, pack, offset, size) VALUES (?, ?, ?, ?)"
+            connection.executemany(insert, [(digest, pack, offset, size) for digest, offset, size in self._rows])
+            large = [(digest.raw, None, 0, size) for digest, (_path, size) in self._large.items()]
+            connection.executemany(insert, large)
+
+    def discard(self) -> None:
+        """Remove what was not published."""
+        if self._pack is not None:
+            self._pack.close()
+        for path in (self._pack_path, *(path for path, _size in self._large.values())):
+            path.unlink(missing_ok=True)
+
+    def _flush(self) -> None:
+        known = self._objects.present(self._small)
+        for digest, data in self._small.items():
+            if digest in known:
+                continue
+            if self._pack is None:
+                self._pack = self._pack_path.open("xb")
+            self._pack.write(data)
+            self._rows.append((digest.raw, self._pack_bytes, len(data)))
+            self._pack_bytes += len(data)
+        self._small.clear()
+        self._small_bytes = 0
+
+    def _temporary(self) -> Path:
+        return self._root / "tmp" / f"{os.getpid()}-{secrets.token_hex(8)}"
+
+
+def _read_file(path: Path) -> bytes:
+    return path.read_bytes()
+
+
+def _read_up_to(source: BinaryIO, size: int) -> bytes:
+    parts = []
+    while size > 0 and (part := source.read(size)):
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def _make_durable(stream: BinaryIO) -> None:
+    stream.flush()
+    os.fsync(stream.fileno())
+
+
+def _sync_directory(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,118 @@
+"""Records in the database of a store."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+import cattrs
+from cattrs.strategies import configure_tagged_union
+
+from reeval_build.digest import Digest
+from reeval_build.plan.outputs import Output
+from reeval_build.ports.records import Record
+from reeval_build.state.state import Delta
+from reeval_build.stores.local.locks import exclusive
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from reeval_build.ports.engine import Cancellation
+    from reeval_build.stores.local.database import Database
+
+_LOOK_UP_AT_ONCE: Final = 500
+
+
+def _make_converter() -> cattrs.Converter:
+    converter = cattrs.Converter(forbid_extra_keys=True)
+    converter.register_unstructure_hook(Digest, lambda digest: digest.hex)
+    converter.register_structure_hook(Digest, lambda text, _type: Digest.parse(text))
+    converter.register_unstructure_hook(bytes, lambda data: data.hex())
+    converter.register_structure_hook(bytes, lambda text, _type: bytes.fromhex(text))
+    configure_tagged_union(Delta, converter)
+    configure_tagged_union(Output, converter)
+    return converter
+
+
+_CONVERTER: Final = _make_converter()
+
+
+class LocalRecords:
+    """See `ports.records.Records`."""
+
+    def __init__(self, database: Database, locks: Path) -> None:
+        self._database = database
+        self._locks = locks
+
+    def by_recipe(self, recipes: Iterable[Digest]) -> Mapping[Digest, Record]:
+        """See `ports.records.Records.by_recipe`."""
+        wanted = [recipe.raw for recipe in recipes]
+        found: dict[Digest, Record] = {}
+        with self._database.errors():
+            for start in range(0, len(wanted), _LOOK_UP_AT_ONCE):
+                some = wanted[start : start + _LOOK_UP_AT_ONCE]
+                marks = ",".join("?" * len(some))
+                rows = self._database.connection.execute(
+                    "SELECT recipe, key, phase, output, material, seconds, log FROM recipes JOIN records USING (key)"  # noqa: S608
+                    f" WHERE recipe IN ({marks})",
+                    some,
+                )
+                found.update((Digest(row[0]), _record(row)) for row in rows)
+        return found
+
+    def find(self, key: Digest) -> Record | None:
+        """See `ports.records.Records.find`."""
+        with self._database.errors():
+            row = self._database.connection.execute(
+                "SELECT recipe, key, phase, output, material, seconds, log FROM records JOIN recipes USING (key)"
+                " WHERE key = ? LIMIT 1",
+                (key.raw,),
+            ).fetchone()
+        return None if row is None else _record(row)
+
+    def publish(self, record: Record) -> None:
+        """See `ports.records.Records.publish`."""
+        output = json.dumps(_CONVERTER.unstructure(record.output, Output), sort_keys=True)
+        built_at = datetime.now(UTC).isoformat(timespec="seconds")
+        with self._database.writing() as connection:
+            connection.execute(
+                "INSERT OR REPLACE INTO records (key, phase, output, material, seconds, built_at, log)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (record.key.raw, record.phase, output, record.material, record.seconds, built_at, record.log),
+            )
+            connection.execute(
+                "INSERT OR REPLACE INTO recipes (recipe, key) VALUES (?, ?)", (record.recipe.raw, record.key.raw)
+            )
+
+    def link(self, recipe: Digest, key: Digest) -> None:
+        """See `ports.records.Records.link`."""
+        with self._database.writing() as connection:
+            connection.execute("INSERT OR REPLACE INTO recipes (recipe, key) VALUES (?, ?)", (recipe.raw, key.raw))
+
+    def forget(self, key: Digest) -> None:
+        """See `ports.records.Records.forget`."""
+        with self._database.writing() as connection:
+            connection.execute("DELETE FROM recipes WHERE key = ?", (key.raw,))
+            connection.execute("DELETE FROM records WHERE key = ?", (key.raw,))
+
+    def exclusive(
+        self, key: Digest, *, cancel: Cancellation, waiting: Callable[[str], None]
+    ) -> AbstractContextManager[None]:
+        """See `ports.records.Records.exclusive`."""
+        return exclusive(self._locks / key.hex, cancel=cancel, waiting=waiting)
+
+
+def _record(row: tuple[bytes, bytes, str, str, bytes, float, str | None]) -> Record:
+    recipe, key, phase, output, material, seconds, log = row
+    return Record(
+        key=Digest(key),
+        recipe=Digest(recipe),
+        phase=phase,
+        output=_CONVERTER.structure(json.loads(output), Output),
+        material=material,
+        seconds=seconds,
+        log=log,
+    )

@@ -1,0 +1,1 @@
+"""Merkle trees of files: values, encoding, drafts and comparison."""
