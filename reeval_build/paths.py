@@ -58,12 +58,15 @@ def split(path: bytes) -> Parts:
     """
     if path.startswith(b"/"):
         raise PathError(path, "is absolute")
-    try:
-        return tuple(check_name(name) for name in path.split(b"/"))
-    except PathError as error:
-        if error.path == display(path):
-            raise
-        raise PathError(path, f"has the segment {error}") from error
+    names = path.split(b"/")
+    for name in names:
+        try:
+            check_name(name)
+        except PathError as error:
+            if len(names) == 1:
+                raise
+            raise PathError(path, f"has the segment {error.path!r}, which {error.reason}") from error
+    return tuple(names)
 
 
 def check_link(parts: Parts, target: bytes) -> bytes:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-import attrs
-
-from reeval_build.digest import Digest
 from reeval_build.errors import InfraError
 
 if TYPE_CHECKING:
@@ -15,6 +12,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from reeval_build.model.spec import Sandbox as SandboxSpec
+    from reeval_build.plan.resolution import Base
     from reeval_build.ports.objects import Batch
     from reeval_build.state.delta import DeltaEntry
     from reeval_build.state.state import Layout, State
@@ -32,25 +30,14 @@ class CommandTimeoutError(InfraError):
         self.timeout_s = timeout_s
 
 
-@attrs.frozen(kw_only=True)
-class Base:
-    """What the lowest state of a sandbox is, by content.
-
-    `identity` is equal for images of equal content and platform, on every engine; `reference` is how this engine
-    finds it now.
-    """
-
-    identity: Digest
-    platform: str
-
-    reference: str = attrs.field(eq=False)
-
-
 class Cancellation(Protocol):
     """Tells whether the run was told to stop (a `threading.Event` is one)."""
 
     def is_set(self) -> bool:
         """Whether to stop."""
+
+    def set(self) -> None:
+        """Tell everyone to stop."""
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until told to stop, or for `timeout` seconds."""

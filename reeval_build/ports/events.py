@@ -38,11 +38,18 @@ class NodeFinished:
     log: str | None = None
 
 
-Event: TypeAlias = NodeWaiting | NodeFinished
+@attrs.frozen(kw_only=True)
+class ObjectLost:
+    """A piece of a stored result is missing or corrupt; what it belonged to is built again."""
+
+    problem: str
+
+
+Event: TypeAlias = NodeWaiting | NodeFinished | ObjectLost
 
 
 class Listener(Protocol):
-    """Is told of events, one at a time, in the thread that runs the loop."""
+    """Is told of events, as they happen, from whichever thread they happen in."""
 
     def __call__(self, event: Event, /) -> None:
         """Take note of `event`."""

@@ -4,37 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-import attrs
-
-from reeval_build.digest import Digest
-
 if TYPE_CHECKING:
+    from reeval_build.digest import Digest
     from reeval_build.model.spec import GitWorkspace
+    from reeval_build.plan.resolution import ResolvedFile, ResolvedTree
     from reeval_build.ports.objects import Batch
-
-
-@attrs.frozen(kw_only=True)
-class ResolvedTree:
-    """A git tree that a workspace's repository, ref and path stand for now.
-
-    `tree` is the hexadecimal object id of the tree of `commit` at the workspace's path, and is all that decides
-    the files; `repository` is the path of a local repository that has its objects, when they are here already.
-    """
-
-    tree: str
-
-    commit: str = attrs.field(eq=False)
-    repository: str | None = attrs.field(default=None, eq=False)
-    warnings: tuple[str, ...] = attrs.field(default=(), eq=False)
-
-
-@attrs.frozen(kw_only=True)
-class ResolvedFile:
-    """A host file whose bytes are in the store."""
-
-    digest: Digest
-    size: int
-    executable: bool
 
 
 class GitTrees(Protocol):

@@ -136,6 +136,11 @@ class LocalObjects:
         self._verified.add(digest)
 
     def _lost(self, digest: Digest, reason: str) -> LostObjectError:
+        """Stop naming an object that cannot be read, so that it can be kept again; what is left of it is set aside."""
+        with self._database.writing() as connection:
+            connection.execute("DELETE FROM objects WHERE digest = ?", (digest.raw,))
+        if (path := self.file_of(digest)).exists():
+            path.rename(self._root / "quarantine" / digest.hex)
         return LostObjectError(digest, store=str(self._root), reason=reason)
 
 

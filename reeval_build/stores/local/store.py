@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-_DIRECTORIES: Final = ("objects", "packs", "tmp", "locks", "logs", "git")
+_DIRECTORIES: Final = ("objects", "packs", "tmp", "locks", "logs", "git", "quarantine")
 
 
 class LocalStore:

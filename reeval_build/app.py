@@ -1,0 +1,218 @@
+"""Composition: settings in, adapters chosen; adapters are imported when they are first needed."""
+
+from __future__ import annotations
+
+import os
+import threading
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+import attrs
+
+from reeval_build.errors import PlanError
+from reeval_build.execute.attempt import Attempt, attempt
+from reeval_build.execute.context import Context
+from reeval_build.execute.executor import Outcome, execute
+from reeval_build.execute.resolve import resolve
+from reeval_build.loading.targets import Found, find_environments
+from reeval_build.model.cells import Cell
+from reeval_build.model.harnesses import HARNESSES
+from reeval_build.model.merge import merge
+from reeval_build.model.spec import DockerSandbox, FakeSandbox
+from reeval_build.plan.outputs import SnapshotOutput
+from reeval_build.plan.planner import plan
+from reeval_build.ports.objects import LostObjectError
+from reeval_build.stores.local import LocalStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from reeval_build.digest import Digest
+    from reeval_build.model.spec import GitWorkspace, Sandbox
+    from reeval_build.plan.graph import Graph
+    from reeval_build.plan.resolution import ResolvedTree
+    from reeval_build.ports.engine import Engine
+    from reeval_build.ports.events import Listener
+    from reeval_build.ports.objects import Batch
+    from reeval_build.ports.sources import GitTrees
+
+HOME_VARIABLE: Final = "REEVAL_BUILD_HOME"
+_SANDBOXES: Final[dict[str, type[Sandbox]]] = {"docker": DockerSandbox, "fake": FakeSandbox}
+
+
+@attrs.frozen(kw_only=True)
+class Settings:
+    """What the command line and the environment decide. `store` None means the default place."""
+
+    store: Path | None = None
+    sandbox: str = "docker"
+    jobs: int = attrs.field(factory=lambda: os.cpu_count() or 1)
+
+
+def default_store() -> Path:
+    """Where the store is when nothing says otherwise: $REEVAL_BUILD_HOME, else the platform's cache directory."""
+    if home := os.environ.get(HOME_VARIABLE):
+        return Path(home)
+    import platformdirs  # noqa: PLC0415 - only where it is needed
+
+    return Path(platformdirs.user_cache_dir("reeval-build", appauthor=False))
+
+
+def select_cells(targets: Sequence[str], harnesses: Sequence[str], sandbox: str) -> tuple[Cell, ...]:
+    """The cells of every environment of `targets` on every harness.
+
+    Raises:
+        DefinitionError, PlanError: as `find_environments` does.
+    """
+    found = find_environments(targets or ["."])
+    return tuple(_cell(one, harness, sandbox) for one in found for harness in dict.fromkeys(harnesses))
+
+
+def select_cell(name: str, sandbox: str) -> Cell:
+    """The cell that `NAME@HARNESS` or `FILE::NAME@HARNESS` means.
+
+    Raises:
+        PlanError: for a name of another shape, an unknown harness, or no such environment.
+    """
+    target, at, harness = name.rpartition("@")
+    file, separator, environment = target.rpartition("::")
+    if not at or not environment:
+        raise PlanError(f'"{name}" is not a cell: it is NAME@HARNESS or FILE::NAME@HARNESS')
+    if harness not in HARNESSES:
+        raise PlanError(f'there is no harness "{harness}"; there are {", ".join(HARNESSES)}')
+    found = find_environments([target if separator else "."])
+    for one in found:
+        if one.environment.name == environment:
+            return _cell(one, harness, sandbox)
+    names = ", ".join(one.environment.name for one in found)
+    raise PlanError(f'there is no environment "{environment}" here; there are {names}')
+
+
+def _cell(found: Found, harness: str, sandbox: str) -> Cell:
+    merged = merge(layer.spec for layer in found.environment.layers)
+    return Cell(
+        environment=found.environment,
+        harness=HARNESSES[harness],
+        merged=merged,
+        sandbox=merged.sandbox or _SANDBOXES[sandbox](),
+        file=found.file,
+    )
+
+
+class App:
+    """A store and the adapters around it, for one command."""
+
+    def __init__(self, settings: Settings, store: LocalStore) -> None:
+        self._jobs = settings.jobs
+        self._context = _compose(store)
+
+    def plan(self, cells: Iterable[Cell]) -> Graph:
+        """The graph of `cells`, from what everything they name is now."""
+        cells = tuple(cells)
+        return plan(cells, resolve(cells, self._context, jobs=self._jobs))
+
+    def build(self, graph: Graph, listen: Listener, *, verify: bool = False) -> Outcome:
+        """Build what of `graph` is not built. See `execute.executor.execute`."""
+        return execute(graph, self._context, jobs=self._jobs, listen=listen, verify=verify)
+
+    def attempt(
+        self, graph: Graph, command: Sequence[str], listen: Listener, *, stdout: BinaryIO, stderr: BinaryIO
+    ) -> Attempt:
+        """Run `command` in a sandbox from the snapshot of the one cell of `graph`, which was built.
+
+        A snapshot that the store has lost a piece of is built again first.
+        """
+        run = partial(attempt, graph.cells[0].cell, command=command, context=self._context, stdout=stdout, stderr=stderr)
+        try:
+            return run(snapshot=snapshot_of(self.build(graph, listen)))
+        except LostObjectError:
+            return run(snapshot=snapshot_of(self.build(graph, listen, verify=True)))
+
+
+def snapshot_of(outcome: Outcome) -> SnapshotOutput:
+    """The snapshot of the one cell of an outcome. Raises what stands in its way."""
+    for result in outcome.results.values():
+        if result.problem is not None:
+            raise result.problem
+    output = outcome.results[outcome.graph.cells[0].snapshot].output
+    assert isinstance(output, SnapshotOutput), "a cell that did not fail has a snapshot"
+    return output
+
+
+@contextmanager
+def opened(settings: Settings) -> Iterator[App]:
+    """An app on the store that `settings` choose, which is made when it is not there."""
+    with LocalStore(settings.store or default_store()) as store:
+        yield App(settings, store)
+
+
+def _compose(store: LocalStore) -> Context:
+    from reeval_build.sources.host_files import HostFileReader  # noqa: PLC0415
+
+    return Context(
+        objects=store.objects,
+        records=store.records,
+        engines=_Engines(store),
+        git=_LazyGit(store),
+        host_files=HostFileReader(store.objects),
+        logs=store.logs,
+        cancel=threading.Event(),
+    )
+
+
+class _Engines:
+    """Makes each engine when it is first asked for, once."""
+
+    def __init__(self, store: LocalStore) -> None:
+        self._store = store
+        self._made: dict[str, Engine] = {}
+        self._guard = threading.Lock()
+
+    def __call__(self, kind: str) -> Engine:
+        with self._guard:
+            if kind not in self._made:
+                self._made[kind] = _ENGINES[kind](self._store)
+            return self._made[kind]
+
+
+def _fake_engine(store: LocalStore) -> Engine:
+    from reeval_build.engines.fake.engine import FakeEngine  # noqa: PLC0415
+
+    return FakeEngine(store.objects, scratch=store.scratch)
+
+
+def _docker_engine(store: LocalStore) -> Engine:
+    from reeval_build.engines.docker import DockerEngine  # noqa: PLC0415
+
+    return DockerEngine(store.objects, scratch=store.scratch)
+
+
+_ENGINES: Final[dict[str, Callable[[LocalStore], Engine]]] = {"docker": _docker_engine, "fake": _fake_engine}
+
+
+class _LazyGit:
+    """Reads git repositories with a library that is loaded when the first one is read."""
+
+    def __init__(self, store: LocalStore) -> None:
+        self._store = store
+        self._made: GitTrees | None = None
+        self._guard = threading.Lock()
+
+    def resolve(self, workspace: GitWorkspace) -> ResolvedTree:
+        """See `ports.sources.GitTrees.resolve`."""
+        return self._git.resolve(workspace)
+
+    def read(self, workspace: GitWorkspace, resolved: ResolvedTree, batch: Batch) -> Digest:
+        """See `ports.sources.GitTrees.read`."""
+        return self._git.read(workspace, resolved, batch)
+
+    @property
+    def _git(self) -> GitTrees:
+        with self._guard:
+            if self._made is None:
+                from reeval_build.sources.git import GitRepositories  # noqa: PLC0415
+
+                self._made = GitRepositories(self._store.git)
+            return self._made

@@ -1,0 +1,61 @@
+"""The command `reeval-build`."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from importlib import import_module
+from typing import Final
+
+import click
+
+from reeval_build import __version__
+from reeval_build.cli.boundary import exit_code_of
+
+_COMMANDS: Final = {
+    "build": "Build the snapshots of environments.",
+    "graph": "Show the phases that builds need, shared ones once.",
+    "run": "Run a command in a sandbox started from a snapshot.",
+}
+_TERMINATED: Final = 128 + signal.SIGTERM
+
+
+class _LazyGroup(click.Group):
+    """Imports a command when it is used, so that help is quick."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in _COMMANDS:
+            return None
+        command: click.Command = getattr(import_module(f"reeval_build.cli.{cmd_name}"), cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_COMMANDS.items()))
+
+
+@click.group(
+    cls=_LazyGroup,
+    epilog="""\b
+Examples:
+  reeval-build build evals/                        every environment below evals/
+  reeval-build build evals/env.py::base --json     one environment, for a program
+  reeval-build graph evals/env.py                  what it is made of
+  reeval-build run base@claude-code -- git status  a look around in a sandbox""",
+)
+@click.version_option(__version__, prog_name="reeval-build", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Turn agent-eval environments into sandbox snapshots, each piece of work done once.
+
+    Exit codes: 0, all is well; 2, a mistake in a definition or on the command line, nothing was built; 3, a cell
+    failed because a step, an engine, a repository or a file did; 130, stopped by Ctrl-C.
+    """
+
+
+def main() -> None:
+    """Run the command line and exit with its code."""
+    signal.signal(signal.SIGTERM, lambda _signal, _frame: sys.exit(_TERMINATED))
+    sys.exit(exit_code_of(lambda: cli.main(prog_name="reeval-build", standalone_mode=False)))

@@ -1,0 +1,50 @@
+"""The one place where errors become messages and exit codes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from reeval_build.errors import CancelledError, DefinitionError, InfraError, PlanError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+DEFINITION: Final = 2
+INFRA: Final = 3
+INTERRUPTED: Final = 130
+_BROKEN_PIPE: Final = 141
+
+
+def exit_code_of(command: Callable[[], object]) -> int:
+    """Run `command`; its exit code, after the message of whatever the user can act on went to standard error."""
+    try:
+        result = command()
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except DefinitionError as error:
+        for problem in error.problems:
+            say(f"{error.file}: {problem}" if error.file else problem)
+        return DEFINITION
+    except PlanError as error:
+        say(str(error))
+        return DEFINITION
+    except InfraError as error:
+        say(str(error))
+        return INFRA
+    except (KeyboardInterrupt, click.Abort, CancelledError):
+        say("stopped; what was finished is kept")
+        return INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _BROKEN_PIPE
+    return result if isinstance(result, int) else 0
+
+
+def say(message: str) -> None:
+    """Say something to the user on standard error, as reeval does."""
+    click.echo(f"reeval: {message}", err=True)

@@ -1,0 +1,38 @@
+"""`reeval-build build`."""
+
+from __future__ import annotations
+
+import click
+
+from reeval_build.app import Settings, opened, select_cells
+from reeval_build.cli.boundary import INFRA, say
+from reeval_build.cli.options import HARNESS, TARGETS, settings_options
+from reeval_build.render.outcome import failures, outcome_json, outcome_text
+from reeval_build.render.progress import Progress
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  reeval-build build                                    every environment below this directory
+  reeval-build build env.py --harness claude-code --harness codex
+  reeval-build build env.py::base --sandbox fake --json"""
+)
+@TARGETS
+@HARNESS
+@settings_options
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the summary.")
+def build(targets: tuple[str, ...], harnesses: tuple[str, ...], settings: Settings, *, as_json: bool) -> int:
+    """Build the snapshots of the environments that TARGETs define.
+
+    A TARGET is a Python file, a directory, or FILE::NAME for one environment; the default is this directory. What
+    is built already is not built again.
+    """
+    cells = select_cells(targets, harnesses, settings.sandbox)
+    with opened(settings) as app:
+        graph = app.plan(cells)
+        outcome = app.build(graph, Progress(graph))
+    click.echo(outcome_json(outcome) if as_json else outcome_text(outcome))
+    for failure in failures(outcome):
+        say(failure)
+    return INFRA if failures(outcome) else 0

@@ -1,0 +1,53 @@
+"""Options that several commands have."""
+
+from __future__ import annotations
+
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from reeval_build.app import Settings
+from reeval_build.model.harnesses import HARNESSES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+TARGETS: Final = click.argument("targets", nargs=-1, metavar="[TARGET]...")
+
+HARNESS: Final = click.option(
+    "--harness",
+    "harnesses",
+    multiple=True,
+    default=["fake"],
+    show_default=True,
+    type=click.Choice(list(HARNESSES)),
+    help="Build for this kind of harness; may be given several times.",
+)
+
+
+def settings_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that choose the store and the machines; the command gets them as `settings`."""
+
+    @click.option(
+        "--store",
+        type=click.Path(file_okay=False, path_type=Path),
+        help="Keep results in this directory (default: $REEVAL_BUILD_HOME, else the user's cache directory).",
+    )
+    @click.option(
+        "--sandbox",
+        type=click.Choice(["docker", "fake"]),
+        default="docker",
+        show_default=True,
+        help="The machine of an environment that names none.",
+    )
+    @click.option(
+        "--jobs", type=click.IntRange(1), help="Do this many pieces of work at once (default: one a processor)."
+    )
+    @wraps(command)
+    def with_settings(*args: Any, store: Path | None, sandbox: str, jobs: int | None, **options: Any) -> Any:  # noqa: ANN401
+        settings = Settings(store=store, sandbox=sandbox) if jobs is None else Settings(store=store, sandbox=sandbox, jobs=jobs)
+        return command(*args, settings=settings, **options)
+
+    return with_settings

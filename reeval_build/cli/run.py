@@ -1,0 +1,45 @@
+"""`reeval-build run`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from reeval_build.app import Settings, opened, select_cell
+from reeval_build.cli.options import settings_options
+from reeval_build.render.changes import changes_json, changes_text
+from reeval_build.render.progress import Progress
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  reeval-build run base@claude-code -- ls -la
+  reeval-build run env.py::base@fake --diff-json changes.json -- sh -c 'echo hi > new.txt'"""
+)
+@click.argument("cell")
+@click.argument("command", nargs=-1, required=True, metavar="-- COMMAND [ARGUMENT]...")
+@settings_options
+@click.option(
+    "--diff-json",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write what the command changed to this file, as JSON.",
+)
+def run(cell: str, command: tuple[str, ...], settings: Settings, diff_json: Path | None) -> int:
+    """Run COMMAND in the workspace of a sandbox started from the snapshot of CELL, and list what it changed.
+
+    CELL is NAME@HARNESS, or FILE::NAME@HARNESS; it is built first if it has to be. The exit code is the command's.
+    Paths that the workspace's own .gitignore files leave out do not count as changes.
+    """
+    chosen = select_cell(cell, settings.sandbox)
+    with opened(settings) as app:
+        graph = app.plan([chosen])
+        done = app.attempt(
+            graph, command, Progress(graph), stdout=sys.stdout.buffer, stderr=sys.stderr.buffer
+        )
+    click.echo(changes_text(chosen, done))
+    if diff_json is not None:
+        diff_json.write_text(changes_json(chosen, command, done) + "\n", encoding="utf-8")
+    return done.exit_code

@@ -1,0 +1,123 @@
+"""The engine that runs commands in a directory of the host."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import stat
+import sys
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from reeval_build import canon
+from reeval_build.digest import Domain
+from reeval_build.engines.fake.processes import run
+from reeval_build.engines.fake.restore import Restored, restore
+from reeval_build.engines.fake.scan import scan
+from reeval_build.plan.resolution import Base
+from reeval_build.state.state import Layout
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import BinaryIO
+
+    from reeval_build.model.spec import Sandbox as SandboxSpec
+    from reeval_build.ports.engine import Cancellation
+    from reeval_build.ports.objects import Batch, Objects
+    from reeval_build.state.delta import DeltaEntry
+    from reeval_build.state.state import State
+
+FAKE_BASE: Final = Domain("fake-base", 1)
+_LAYOUT: Final = Layout(workspace=(b"workspace",), home=(b"home",))
+_TEMPORARY: Final = "tmp"
+
+
+class FakeEngine:
+    """See `ports.engine.Engine`.
+
+    A sandbox is a new directory below `scratch` with `workspace`, `home` and `tmp` in it; commands run on the host,
+    as the user, with `PATH` and the locale of the host and nothing else of its environment. Nothing is isolated.
+    """
+
+    layout = _LAYOUT
+
+    def __init__(self, objects: Objects, *, scratch: Path) -> None:
+        self._objects = objects
+        self._scratch = scratch
+
+    def resolve(self, sandbox: SandboxSpec) -> Base:  # noqa: ARG002 - the port's signature
+        """See `ports.engine.Engine.resolve`. The base is nothing, on this kind of machine."""
+        name = f"{sys.platform}/{platform.machine().lower()}"
+        return Base(identity=FAKE_BASE.digest(canon.encode([name])), platform=name, reference="")
+
+    @contextmanager
+    def start(self, state: State, *, cancel: Cancellation) -> Iterator[FakeSandbox]:
+        """See `ports.engine.Engine.start`."""
+        directory = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-fake-", dir=self._scratch)).resolve()
+        try:
+            for name in (_LAYOUT.workspace[0], _LAYOUT.home[0], _TEMPORARY.encode()):
+                (directory / os.fsdecode(name)).mkdir(mode=0o755)
+            restored = restore(state, os.fsencode(directory), self._objects)
+            yield FakeSandbox(directory, restored, cancel)
+        finally:
+            _remove(directory)
+
+
+class FakeSandbox:
+    """See `ports.engine.Sandbox`."""
+
+    def __init__(self, directory: Path, restored: Restored, cancel: Cancellation) -> None:
+        self._directory = directory
+        self._restored = restored
+        self._cancel = cancel
+
+    def execute(
+        self,
+        command: Sequence[str],
+        *,
+        cwd: str,
+        env: Mapping[str, str],
+        stdout: BinaryIO,
+        stderr: BinaryIO,
+        timeout_s: float | None = None,
+    ) -> int:
+        """See `ports.engine.Sandbox.execute`."""
+        workspace = self._directory / os.fsdecode(_LAYOUT.workspace[0])
+        home = self._directory / os.fsdecode(_LAYOUT.home[0])
+        surroundings = {
+            "PATH": os.environ.get("PATH", os.defpath),
+            "LANG": os.environ.get("LANG", "C.UTF-8"),
+            "HOME": str(home),
+            "TMPDIR": str(self._directory / _TEMPORARY),
+        }
+        return run(
+            command,
+            cwd=workspace / cwd,
+            env={**surroundings, **env},
+            stdout=stdout,
+            stderr=stderr,
+            timeout_s=timeout_s,
+            cancel=self._cancel,
+        )
+
+    def capture(self, batch: Batch) -> tuple[DeltaEntry, ...]:
+        """See `ports.engine.Sandbox.capture`. No process is left to end: `execute` has seen to it."""
+        return scan(os.fsencode(self._directory), (_LAYOUT.workspace, _LAYOUT.home), self._restored, batch)
+
+
+def _remove(directory: Path) -> None:
+    if sys.version_info >= (3, 12):
+        shutil.rmtree(directory, onexc=_make_writable_and_retry)
+    else:
+        shutil.rmtree(directory, onerror=_make_writable_and_retry)
+
+
+def _make_writable_and_retry(remove: Callable[..., object], path: str, _error: object) -> None:
+    """What a command made read-only is removed all the same."""
+    os.chmod(Path(path).parent, stat.S_IRWXU)
+    if not Path(path).is_symlink():
+        os.chmod(path, stat.S_IRWXU)  # noqa: PTH101 - as rmtree names it
+    remove(path)

@@ -1,0 +1,35 @@
+"""What pieces of work need from outside."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import attrs
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from reeval_build.ports.engine import Cancellation, Engine
+    from reeval_build.ports.objects import Objects
+    from reeval_build.ports.records import Records
+    from reeval_build.ports.sources import GitTrees, HostFiles
+
+
+class Engines(Protocol):
+    """Gives engines by kind, made when they are first asked for."""
+
+    def __call__(self, kind: str, /) -> Engine:
+        """The engine of a kind of sandbox, `docker` or `fake`."""
+
+
+@attrs.frozen(kw_only=True)
+class Context:
+    """The adapters of a run; all of them are safe to use from several threads."""
+
+    objects: Objects
+    records: Records
+    engines: Engines
+    git: GitTrees
+    host_files: HostFiles
+    logs: Path
+    cancel: Cancellation

@@ -1,0 +1,256 @@
+"""Executes a graph: each node once, as soon as what it stands on is there."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import attrs
+
+from reeval_build.errors import CancelledError, InfraError
+from reeval_build.execute.integrity import is_whole
+from reeval_build.execute.phases import StepFailedError, perform
+from reeval_build.execute.threads import Workers, workers
+from reeval_build.plan.graph import content_key
+from reeval_build.plan.outputs import content_of
+from reeval_build.ports.events import NodeFinished, NodeWaiting, ObjectLost, Status
+from reeval_build.ports.objects import LostObjectError
+from reeval_build.ports.records import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from concurrent.futures import Future
+
+    from reeval_build.digest import Digest
+    from reeval_build.execute.context import Context
+    from reeval_build.plan.graph import Graph, Node
+    from reeval_build.plan.outputs import Output
+    from reeval_build.ports.events import Listener
+
+
+@attrs.frozen(kw_only=True)
+class NodeResult:
+    """How a node ended; `output` is what it left, when it left something."""
+
+    status: Status
+    seconds: float = 0.0
+    output: Output | None = None
+    problem: InfraError | None = None
+    log: str | None = None
+
+
+@attrs.frozen(kw_only=True)
+class Outcome:
+    """How every node of a graph ended, by recipe key, and how long the whole took."""
+
+    graph: Graph
+    results: Mapping[Digest, NodeResult]
+    seconds: float
+
+    def count(self, status: Status) -> int:
+        """How many nodes ended so."""
+        return sum(result.status is status for result in self.results.values())
+
+
+@attrs.frozen(kw_only=True)
+class _Built:
+    """What a worker returns."""
+
+    record: Record
+    hit: bool
+    seconds: float
+
+
+def execute(graph: Graph, context: Context, *, jobs: int, listen: Listener, verify: bool = False) -> Outcome:
+    """Build what of `graph` is not built yet.
+
+    A node that fails fails what stands on it, and nothing else. With `verify`, what is recorded counts only when
+    every object of it is read and found right.
+
+    Raises:
+        KeyboardInterrupt: when the run is told to stop: finished nodes stay recorded, and no work goes on.
+    """
+    return _Run(graph, context, listen, verify=verify).run(jobs)
+
+
+class _Run:
+    """One execution: the loop owns all of this, workers see none of it."""
+
+    def __init__(self, graph: Graph, context: Context, listen: Listener, *, verify: bool) -> None:
+        self._graph = graph
+        self._context = context
+        self._listen = listen
+        self._verify = verify
+        self._began = time.monotonic()
+        self._results: dict[Digest, NodeResult] = {}
+        self._waiting: dict[Digest, None] = {}
+        self._running: set[Digest] = set()
+        self._repaired: set[Digest] = set()
+
+    def run(self, jobs: int) -> Outcome:
+        self._take_known()
+        with workers(jobs) as pool:
+            try:
+                while self._waiting or len(pool):
+                    self._begin_ready(pool)
+                    for recipe, future in pool.finished() if len(pool) else ():
+                        self._running.discard(recipe)
+                        self._finish(recipe, future)
+            except BaseException:
+                self._context.cancel.set()
+                raise
+        results = {recipe: self._results[recipe] for recipe in self._graph.nodes}
+        return Outcome(graph=self._graph, results=results, seconds=time.monotonic() - self._began)
+
+    def _take_known(self) -> None:
+        """Take what is recorded under the recipe keys, and mark for work only what a cell still lacks."""
+        sound = [recipe for recipe, node in self._graph.nodes.items() if node.problem is None]
+        known = dict(self._context.records.by_recipe(sound))
+        if self._verify:
+            known = {recipe: record for recipe, record in known.items() if self._is_usable(record)}
+        lacking = self._lacking(known)
+        for recipe in self._graph.nodes:
+            if recipe in lacking:
+                self._waiting[recipe] = None
+            else:
+                record = known.get(recipe)
+                output = None if record is None else record.output
+                self._end(recipe, NodeResult(status=Status.HIT, output=output))
+
+    def _is_usable(self, record: Record) -> bool:
+        lost = is_whole(record.output, self._context.objects)
+        if lost is not None:
+            self._listen(ObjectLost(problem=str(lost)))
+            self._context.records.forget(record.key)
+        return lost is None
+
+    def _lacking(self, known: Mapping[Digest, Record]) -> set[Digest]:
+        lacking: set[Digest] = set()
+        pending = [planned.snapshot for planned in self._graph.cells]
+        while pending:
+            recipe = pending.pop()
+            if recipe not in known and recipe not in lacking:
+                lacking.add(recipe)
+                pending += [parent.recipe for parent in self._graph.nodes[recipe].parents]
+        return lacking
+
+    def _begin_ready(self, pool: Workers[Digest, _Built]) -> None:
+        for recipe in list(self._waiting):
+            node = self._graph.nodes[recipe]
+            results = [self._results.get(parent.recipe) for parent in node.parents]
+            if node.problem is not None:
+                self._fail(recipe, node.problem)
+            elif any(result is not None and result.output is None for result in results):
+                self._end(recipe, NodeResult(status=Status.SKIPPED))
+            elif None not in results:
+                del self._waiting[recipe]
+                self._running.add(recipe)
+                inputs = {parent.role: self._output(parent.recipe) for parent in node.parents}
+                pool.begin(recipe, lambda node=node, inputs=inputs: self._build(node, inputs))
+
+    def _output(self, recipe: Digest) -> Output:
+        output = self._results[recipe].output
+        assert output is not None, "a node begins when its parents have left something"
+        return output
+
+    def _build(self, node: Node, inputs: Mapping[str, Output]) -> _Built:
+        """What a worker does: find the node by its content key, or hold the key and do the work."""
+        began = time.monotonic()
+        contents = {parent.recipe: content_of(inputs[parent.role]) for parent in node.parents}
+        material = node.material(contents)
+        key = content_key(material)
+        records = self._context.records
+        found = records.find(key)
+        if found is None:
+            waiting = lambda owner: self._listen(NodeWaiting(node=node, owner=owner))  # noqa: E731 - a one-line adapter
+            with records.exclusive(key, cancel=self._context.cancel, waiting=waiting):
+                found = records.find(key)
+                if found is None:
+                    return self._perform(node, inputs, key, material)
+        records.link(node.recipe, key)
+        return _Built(record=found, hit=True, seconds=time.monotonic() - began)
+
+    def _perform(self, node: Node, inputs: Mapping[str, Output], key: Digest, material: bytes) -> _Built:
+        assert node.work is not None, "a broken node is never begun"
+        if self._context.cancel.is_set():
+            raise CancelledError
+        log = self._context.logs / f"{key.hex}.log"
+        began = time.monotonic()
+        output = perform(node.work, inputs, self._context, log)
+        seconds = time.monotonic() - began
+        record = Record(
+            key=key,
+            recipe=node.recipe,
+            phase=node.phase,
+            output=output,
+            material=material,
+            seconds=seconds,
+            log=str(log) if log.exists() else None,
+        )
+        self._context.records.publish(record)
+        return _Built(record=record, hit=False, seconds=seconds)
+
+    def _finish(self, recipe: Digest, future: Future[_Built]) -> None:
+        try:
+            built = future.result()
+        except LostObjectError as lost:
+            self._repair(recipe, lost)
+        except InfraError as problem:
+            self._fail(recipe, problem)
+        except CancelledError as stopped:
+            raise KeyboardInterrupt from stopped
+        else:
+            status = Status.HIT if built.hit else Status.RAN
+            result = NodeResult(
+                status=status, seconds=built.seconds, output=built.record.output, log=built.record.log
+            )
+            self._end(recipe, result)
+
+    def _repair(self, recipe: Digest, lost: LostObjectError) -> None:
+        """Drop what an object is missing from, and build it and `recipe` again; once a node and run."""
+        if recipe in self._repaired:
+            self._fail(recipe, lost)
+            return
+        self._repaired.add(recipe)
+        self._listen(ObjectLost(problem=str(lost)))
+        known = self._context.records.by_recipe(self._graph.above(recipe))
+        whole = {name: record for name, record in known.items() if is_whole(record.output, self._context.objects) is None}
+        for name in known.keys() - whole.keys():
+            self._context.records.forget(known[name].key)
+        pending = [recipe]
+        while pending:
+            name = pending.pop()
+            if name in whole and self._results.get(name) is not None and self._results[name].output is None:
+                self._results[name] = attrs.evolve(self._results[name], output=whole[name].output)
+            if name in whole or name in self._waiting or name in self._running:
+                continue
+            self._results.pop(name, None)
+            self._waiting[name] = None
+            pending += [parent.recipe for parent in self._graph.nodes[name].parents]
+
+    def _fail(self, recipe: Digest, problem: InfraError) -> None:
+        log = str(problem.log) if isinstance(problem, StepFailedError) else None
+        self._end(recipe, NodeResult(status=Status.FAILED, problem=problem, log=log))
+
+    def _end(self, recipe: Digest, result: NodeResult) -> None:
+        self._waiting.pop(recipe, None)
+        self._results[recipe] = result
+        problem = None if result.problem is None else str(result.problem)
+        self._listen(
+            NodeFinished(
+                node=self._graph.nodes[recipe],
+                status=result.status,
+                seconds=result.seconds,
+                problem=problem,
+                log=result.log,
+            )
+        )
+
+
+def cell_status(outcome: Outcome, recipes: Iterable[Digest]) -> Status:
+    """How a cell ended, from how its nodes did."""
+    statuses = {outcome.results[recipe].status for recipe in recipes}
+    for status in (Status.FAILED, Status.SKIPPED, Status.RAN):
+        if status in statuses:
+            return status
+    return Status.HIT

@@ -1,0 +1,166 @@
+"""What the work of each phase does with the outputs of its parents."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reeval_build.digest import BLOB
+from reeval_build.errors import InfraError
+from reeval_build.execute import trees
+from reeval_build.paths import PathError
+from reeval_build.plan.outputs import SnapshotOutput, StateOutput, TreeOutput
+from reeval_build.plan.work import (
+    BaseWork,
+    FilesWork,
+    InstallWork,
+    RootWork,
+    RulesWork,
+    SetupWork,
+    SnapshotWork,
+    WorkspaceWork,
+)
+from reeval_build.ports.engine import CommandTimeoutError
+from reeval_build.state.state import PlacedTree, State
+from reeval_build.state.workspace import tree_at
+from reeval_build.tree.directory import Entry
+from reeval_build.tree.draft import Draft
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from reeval_build.digest import Digest
+    from reeval_build.execute.context import Context
+    from reeval_build.plan.outputs import Output
+    from reeval_build.plan.work import PlacedFile, Work
+    from reeval_build.ports.objects import Objects
+    from reeval_build.state.state import Layout
+
+
+class StepFailedError(InfraError):
+    """A command of an install or setup step did not succeed; its result is not kept."""
+
+    def __init__(self, phase: str, run: str, reason: str, *, log: Path) -> None:
+        super().__init__(f'{phase} step "{run}" {reason}', hint=f"its output is in {log}")
+        self.phase, self.run, self.reason, self.log = phase, run, reason, log
+
+
+def perform(work: Work, inputs: Mapping[str, Output], context: Context, log: Path) -> Output:
+    """Do the work of a node and keep the objects of what it leaves.
+
+    `inputs` are the outputs of its parents by their roles. Raises InfraError when it cannot be done, and
+    CancelledError when the run was told to stop.
+    """
+    match work:
+        case BaseWork():
+            return StateOutput(state=State(work.identity))
+        case InstallWork() | SetupWork():
+            return _run_step(work, _state(inputs), context, log)
+        case WorkspaceWork():
+            with context.objects.batch() as batch:
+                return TreeOutput(workspace=context.git.read(work.workspace, work.resolved, batch))
+        case FilesWork():
+            return _place(work.files, context)
+        case RulesWork():
+            return _place([work.file], context)
+        case RootWork():
+            return _make_root(work.layout, inputs, context.objects)
+        case SnapshotWork():
+            return _make_snapshot(work.layout, inputs, context.objects)
+
+
+def _state(inputs: Mapping[str, Output]) -> State:
+    output = inputs["state"]
+    assert isinstance(output, StateOutput), "the planner gives a state in this role"
+    return output.state
+
+
+def _run_step(work: InstallWork | SetupWork, state: State, context: Context, log: Path) -> StateOutput:
+    env = dict(work.env) if isinstance(work, SetupWork) else {}
+    cwd = work.cwd if isinstance(work, SetupWork) else "/"
+    objects = context.objects
+    with (
+        context.engines(work.engine).start(state, cancel=context.cancel) as sandbox,
+        objects.batch() as batch,
+        log.open("wb") as output,
+    ):
+        try:
+            code = sandbox.execute(
+                ["/bin/sh", "-c", work.run],
+                cwd=cwd,
+                env=env,
+                stdout=output,
+                stderr=output,
+                timeout_s=work.timeout_s,
+            )
+        except CommandTimeoutError as error:
+            raise StepFailedError(work.phase, work.run, error.message, log=log) from error
+        if code != 0:
+            raise StepFailedError(work.phase, work.run, f"failed with exit code {code}", log=log)
+        return StateOutput(state=state.on_top(trees.save_delta(batch, sandbox.capture(batch))))
+
+
+def _place(files: Sequence[PlacedFile], context: Context) -> TreeOutput:
+    load = trees.loader(context.objects)
+    drafts = {"workspace": Draft(load), "home": Draft(load)}
+    used = set()
+    for file in files:
+        entry = Entry.file(file.digest, file.size, executable=file.executable)
+        drafts[file.destination.root].put(file.destination.parts, entry)
+        used.add(file.destination.root)
+    _keep_bytes(files, context)
+    with context.objects.batch() as batch:
+        return TreeOutput(**{root: drafts[root].save(trees.saver(batch)) for root in used})
+
+
+def _keep_bytes(files: Sequence[PlacedFile], context: Context) -> None:
+    """Keep the bytes of texts, and of host files whose bytes the store has lost since they were looked at."""
+    present = context.objects.present({file.digest for file in files})
+    missing = [file for file in files if file.digest not in present]
+    with context.objects.batch() as batch:
+        for file in missing:
+            if isinstance(file.source, str):
+                batch.add(BLOB, file.source.encode("utf-8"))
+            elif context.host_files.read(file.source.path).digest != file.digest:
+                raise InfraError(f'file("{file.source.path}") was changed while the build ran', hint="build again")
+
+
+def _make_root(layout: Layout, inputs: Mapping[str, Output], objects: Objects) -> StateOutput:
+    """Workspace, then files over it, then rules: the order reeval's documentation gives."""
+    workspace, home = Draft(trees.loader(objects)), Draft(trees.loader(objects))
+    has_home = False
+    for role in ("workspace", "files", "rules"):
+        output = inputs.get(role)
+        if isinstance(output, TreeOutput):
+            _overlay(workspace, output.workspace, role)
+            _overlay(home, output.home, role)
+            has_home = has_home or output.home is not None
+    with objects.batch() as batch:
+        save = trees.saver(batch)
+        deltas = [PlacedTree(at=layout.workspace, tree=workspace.save(save), replaces=True)]
+        if has_home:
+            deltas.append(PlacedTree(at=layout.home, tree=home.save(save), replaces=False))
+        return StateOutput(state=_state(inputs).on_top(*deltas))
+
+
+def _overlay(draft: Draft, tree: Digest | None, role: str) -> None:
+    if tree is None:
+        return
+    try:
+        draft.overlay(tree)
+    except PathError as error:
+        raise InfraError(f"{role}: {error} of the workspace") from error
+
+
+def _make_snapshot(layout: Layout, inputs: Mapping[str, Output], objects: Objects) -> SnapshotOutput:
+    state, root = _state(inputs), inputs["root"]
+    assert isinstance(root, StateOutput), "the planner gives a state in this role"
+    load = trees.loader(objects)
+    placed = next(
+        delta.tree
+        for delta in reversed(root.state.deltas)
+        if isinstance(delta, PlacedTree) and delta.at == layout.workspace
+    )
+    baseline = tree_at(state, layout.workspace, load, lambda delta: trees.load_delta(objects, delta))
+    with objects.batch() as batch:
+        return SnapshotOutput(state=state, baseline=baseline.save(trees.saver(batch)), placed=placed)

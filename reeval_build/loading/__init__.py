@@ -1,0 +1,1 @@
+"""Front ends: from files that people write to environments."""

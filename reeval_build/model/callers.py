@@ -1,0 +1,40 @@
+"""Which file of the author's called into this package."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+_PACKAGE: Final = str(Path(__file__).parent.parent)
+
+
+def calling_file() -> Path | None:
+    """The file of the nearest caller outside this package, or None when its code is not from a file."""
+    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - the rule is reeval's: paths resolve against the caller
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    if frame is None or frame.f_code.co_filename.startswith("<"):
+        return None
+    return Path(frame.f_code.co_filename).absolute()
+
+
+def resolve(path: str) -> str:
+    """An absolute path: relative ones count from the calling file's directory, `~/` from the home directory.
+
+    Rule: reeval's documentation, "Relative host paths resolve against the calling file".
+    """
+    file = calling_file()
+    directory = Path.cwd() if file is None else file.parent
+    joined = directory / os.path.expanduser(path)  # noqa: PTH111 - pathlib's raises where there is no home
+    parts: list[str] = []
+    for part in joined.parts[1:]:
+        if part == "..":
+            parts[-1:] = []
+        else:
+            parts.append(part)
+    return "/" + "/".join(parts)

@@ -1,0 +1,33 @@
+"""Cells: an environment on a harness."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+if TYPE_CHECKING:
+    from reeval_build.model.environment import Environment
+    from reeval_build.model.harnesses import Harness
+    from reeval_build.model.merge import Merged
+    from reeval_build.model.spec import Sandbox
+
+
+@attrs.frozen(kw_only=True)
+class Cell:
+    """One environment on one harness, merged, with its sandbox decided.
+
+    `file` is the file the environment was found in, as messages name it.
+    """
+
+    environment: Environment
+    harness: Harness
+    merged: Merged
+    sandbox: Sandbox
+
+    file: str = attrs.field(eq=False)
+
+    @property
+    def name(self) -> str:
+        """How people name the cell: `ENVIRONMENT@HARNESS`."""
+        return f"{self.environment.name}@{self.harness.kind}"

@@ -1,0 +1,124 @@
+"""The graph: nodes by their recipe keys, and the cells that point at them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import attrs
+
+from reeval_build import canon
+from reeval_build.digest import Digest, Domain
+from reeval_build.errors import InfraError
+from reeval_build.plan.work import Work, joined, material
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from reeval_build.model.cells import Cell
+
+RECIPE: Final = Domain("recipe", 1)
+NODE: Final = Domain("node", 1)
+UNRESOLVED: Final = Domain("unresolved", 1)
+
+
+@attrs.frozen(kw_only=True)
+class Parent:
+    """A node whose output another one takes, and what it takes it as."""
+
+    role: str
+    recipe: Digest
+
+
+@attrs.frozen(kw_only=True)
+class Node:
+    """One piece of work.
+
+    `recipe` is its recipe key: the work and the recipe keys of its parents, known before anything runs. A node whose
+    inputs cannot be had has a `problem` instead of `work`, and a key that is never recorded.
+    """
+
+    phase: str
+    recipe: Digest
+    parents: tuple[Parent, ...] = ()
+
+    label: str = attrs.field(eq=False)
+    work: Work | None = attrs.field(eq=False)
+    problem: InfraError | None = attrs.field(default=None, eq=False)
+
+    @classmethod
+    def of(cls, work: Work, parents: Sequence[Parent] = (), *, label: str) -> Node:
+        """The node that does `work` on the outputs of `parents`."""
+        above = [[parent.role, parent.recipe] for parent in parents]
+        recipe = RECIPE.digest(canon.encode([material(work), above]))
+        return cls(phase=work.phase, recipe=recipe, parents=tuple(parents), label=label, work=work)
+
+    @classmethod
+    def broken(cls, phase: str, problem: InfraError, *, label: str) -> Node:
+        """The node of a phase whose inputs cannot be had."""
+        recipe = UNRESOLVED.digest(canon.encode([phase, label, str(problem)]))
+        return cls(phase=phase, recipe=recipe, label=label, work=None, problem=problem)
+
+    def material(self, parents: Mapping[Digest, Digest]) -> bytes:
+        """What is hashed into the content key, when `parents` maps recipe keys to the content of their outputs."""
+        assert self.work is not None, "a broken node has no content key"
+        above = [[parent.role, parents[parent.recipe]] for parent in self.parents]
+        return canon.encode([material(self.work), above])
+
+
+def content_key(node_material: bytes) -> Digest:
+    """The content key of a node, from what `Node.material` gave."""
+    return NODE.digest(node_material)
+
+
+@attrs.frozen(kw_only=True)
+class PlannedCell:
+    """A cell, its key, and the node of its snapshot."""
+
+    cell: Cell
+    key: Digest
+    snapshot: Digest
+
+
+@attrs.frozen(kw_only=True)
+class Graph:
+    """Every node of some cells, parents before children, each once."""
+
+    nodes: Mapping[Digest, Node]
+    cells: tuple[PlannedCell, ...]
+    warnings: tuple[str, ...] = ()
+
+    def above(self, recipe: Digest) -> Iterator[Digest]:
+        """The recipe keys of everything a node stands on, and its own, parents first."""
+        seen: dict[Digest, None] = {}
+        self._collect(recipe, seen)
+        yield from seen
+
+    def _collect(self, recipe: Digest, seen: dict[Digest, None]) -> None:
+        if recipe in seen:
+            return
+        for parent in self.nodes[recipe].parents:
+            self._collect(parent.recipe, seen)
+        seen[recipe] = None
+
+    def cells_of(self) -> Mapping[Digest, tuple[str, ...]]:
+        """For every node, the names of the cells that need it."""
+        names: dict[Digest, list[str]] = {recipe: [] for recipe in self.nodes}
+        for planned in self.cells:
+            for recipe in self.above(planned.snapshot):
+                names[recipe].append(planned.cell.name)
+        return {recipe: tuple(cells) for recipe, cells in names.items()}
+
+
+class Drawing:
+    """A graph being drawn: nodes of one key become one."""
+
+    def __init__(self) -> None:
+        self.nodes: dict[Digest, Node] = {}
+
+    def add(self, node: Node, role: str) -> Parent:
+        """Put `node` in, or join it with the one that is there, and point at it as `role`."""
+        existing = self.nodes.get(node.recipe)
+        if existing is not None and existing.work is not None and node.work is not None:
+            node = attrs.evolve(existing, work=joined(existing.work, node.work))
+        self.nodes[node.recipe] = node
+        return Parent(role=role, recipe=node.recipe)

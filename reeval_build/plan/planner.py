@@ -1,0 +1,156 @@
+"""From cells, and what their sources are now, to the graph that builds them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import attrs
+
+from reeval_build import canon
+from reeval_build.digest import BLOB, Digest, Domain
+from reeval_build.errors import InfraError
+from reeval_build.model.spec import HostFile
+from reeval_build.paths import Destination, parse_destination, split
+from reeval_build.plan.graph import Drawing, Graph, Node, Parent, PlannedCell
+from reeval_build.plan.resolution import base_name
+from reeval_build.plan.work import (
+    BaseWork,
+    FilesWork,
+    InstallWork,
+    PlacedFile,
+    RootWork,
+    RulesWork,
+    SetupWork,
+    SnapshotWork,
+    WorkspaceWork,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from reeval_build.model.cells import Cell
+    from reeval_build.model.spec import FileContent, GitWorkspace
+    from reeval_build.plan.resolution import Resolution
+
+CELL: Final = Domain("cell", 1)
+_LABEL_CHARACTERS: Final = 60
+
+
+def plan(cells: Iterable[Cell], resolution: Resolution) -> Graph:
+    """The graph of some cells. Nodes that cells have in common are in it once."""
+    drawing = Drawing()
+    planned = [_plan_cell(cell, resolution, drawing) for cell in cells]
+    warnings = dict.fromkeys(warning for cell in planned for warning in _warnings(cell.cell, resolution))
+    return Graph(nodes=drawing.nodes, cells=tuple(planned), warnings=tuple(warnings))
+
+
+def _plan_cell(cell: Cell, resolution: Resolution, drawing: Drawing) -> PlannedCell:
+    layout = resolution.layouts[cell.sandbox.kind]
+    parents = [_plan_machine(cell, resolution, drawing)]
+    merged = cell.merged
+    if merged.workspace is not None:
+        parents.append(drawing.add(_workspace_node(merged.workspace, resolution), "workspace"))
+    if merged.files:
+        parents.append(drawing.add(_files_node(merged.files, resolution), "files"))
+    if merged.rules is not None:
+        parents.append(drawing.add(_rules_node(cell.harness.rules_file, merged.rules, resolution), "rules"))
+    top = drawing.add(Node.of(RootWork(layout=layout), parents, label=_root_label(parents)), "state")
+    root = attrs.evolve(top, role="root")
+    env = tuple(sorted(merged.env.items()))
+    for step in merged.setup:
+        work = SetupWork(
+            run=step.run, cwd=step.cwd, env=env, timeout_s=step.timeout_s, engine=cell.sandbox.kind
+        )
+        top = drawing.add(Node.of(work, (top,), label=shorten(step.run)), "state")
+    work = SnapshotWork(layout=layout)
+    snapshot = drawing.add(Node.of(work, (top, root), label=cell.environment.name), "snapshot")
+    return PlannedCell(cell=cell, key=_cell_key(cell, snapshot.recipe), snapshot=snapshot.recipe)
+
+
+def _plan_machine(cell: Cell, resolution: Resolution, drawing: Drawing) -> Parent:
+    base = resolution.bases[base_name(cell.sandbox)]
+    label = base_name(cell.sandbox)
+    if isinstance(base, InfraError):
+        return drawing.add(Node.broken("base", base, label=label), "state")
+    work = BaseWork(identity=base.identity, platform=base.platform)
+    top = drawing.add(Node.of(work, label=label), "state")
+    for step in getattr(cell.sandbox, "install", ()):
+        install = InstallWork(run=step.run, timeout_s=step.timeout_s, engine=cell.sandbox.kind)
+        top = drawing.add(Node.of(install, (top,), label=shorten(step.run)), "state")
+    return top
+
+
+def _workspace_node(workspace: GitWorkspace, resolution: Resolution) -> Node:
+    found = resolution.workspaces[workspace]
+    label = workspace.repo + (f"@{workspace.ref}" if workspace.ref else "")
+    label += f":{workspace.path}" if workspace.path else ""
+    if isinstance(found, InfraError):
+        return Node.broken("workspace", found, label=label)
+    work = WorkspaceWork(tree=found.tree, init=workspace.init, workspace=workspace, resolved=found)
+    return Node.of(work, label=label)
+
+
+def _files_node(files: Mapping[str, FileContent], resolution: Resolution) -> Node:
+    label = ", ".join(sorted(files)) if len(files) <= 2 else f"{len(files)} files"  # noqa: PLR2004 - a label's width
+    placed = []
+    for path, content in files.items():
+        file = _placed(parse_destination(path), content, resolution)
+        if isinstance(file, InfraError):
+            return Node.broken("files", file, label=label)
+        placed.append(file)
+    return Node.of(FilesWork(files=tuple(sorted(placed))), label=shorten(label))
+
+
+def _rules_node(name: str, content: FileContent, resolution: Resolution) -> Node:
+    file = _placed(Destination("workspace", split(name.encode())), content, resolution)
+    if isinstance(file, InfraError):
+        return Node.broken("rules", file, label=name)
+    return Node.of(RulesWork(file=attrs.evolve(file, executable=False)), label=name)
+
+
+def _placed(destination: Destination, content: FileContent, resolution: Resolution) -> PlacedFile | InfraError:
+    if isinstance(content, HostFile):
+        found = resolution.files[content.path]
+        if isinstance(found, InfraError):
+            return found
+        return PlacedFile(
+            destination=destination,
+            digest=found.digest,
+            size=found.size,
+            executable=found.executable,
+            source=content,
+        )
+    data = content.encode("utf-8")
+    return PlacedFile(
+        destination=destination, digest=BLOB.digest(data), size=len(data), executable=False, source=content
+    )
+
+
+def _root_label(parents: Iterable[Parent]) -> str:
+    return " + ".join(parent.role for parent in parents if parent.role != "state") or "empty workspace"
+
+
+def shorten(text: str) -> str:
+    """One line of at most 60 characters, for people."""
+    line = " ".join(text.split())
+    return line if len(line) <= _LABEL_CHARACTERS else line[: _LABEL_CHARACTERS - 1] + "…"
+
+
+def _cell_key(cell: Cell, snapshot: Digest) -> Digest:
+    """Names the cell in records: what it starts from, what it starts with, and what people call it."""
+    layers = [layer.name for layer in cell.environment.layers]
+    env = dict(cell.merged.env)
+    return CELL.digest(canon.encode([cell.environment.name, layers, cell.harness.kind, snapshot, {"env": env}]))
+
+
+def _warnings(cell: Cell, resolution: Resolution) -> Iterable[str]:
+    merged = cell.merged
+    if merged.workspace is not None:
+        found = resolution.workspaces[merged.workspace]
+        if not isinstance(found, InfraError):
+            yield from (f"{cell.file}: {warning}" for warning in found.warnings)
+    if merged.rules is not None and cell.harness.rules_file in merged.files:
+        yield (
+            f'{cell.file}: files["{cell.harness.rules_file}"] of {cell.name} is replaced by its rules, '
+            "which are written later"
+        )

@@ -1,0 +1,148 @@
+"""What the node of each phase has to do: fields that take part in equality are what enters its key."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final, TypeAlias
+
+import attrs
+
+from reeval_build import canon
+from reeval_build.digest import Digest
+from reeval_build.model.spec import FileContent, GitWorkspace
+from reeval_build.paths import Destination
+from reeval_build.plan.resolution import ResolvedTree
+from reeval_build.state.state import Layout
+
+
+@attrs.frozen(kw_only=True)
+class BaseWork:
+    """The lowest state: an image, by content, or the empty directory of the fake sandbox."""
+
+    phase: ClassVar[str] = "base"
+    schema: ClassVar[int] = 1
+
+    identity: Digest
+    platform: str
+
+
+@attrs.frozen(kw_only=True)
+class InstallWork:
+    """A command baked into an image: as root, in `/`, without env."""
+
+    phase: ClassVar[str] = "install"
+    schema: ClassVar[int] = 1
+
+    run: str
+
+    timeout_s: float = attrs.field(eq=False)
+    engine: str = attrs.field(eq=False)
+
+
+@attrs.frozen(kw_only=True)
+class WorkspaceWork:
+    """The files of a git tree, by the tree's object id."""
+
+    phase: ClassVar[str] = "workspace"
+    schema: ClassVar[int] = 1
+
+    tree: str
+    init: bool
+
+    workspace: GitWorkspace = attrs.field(eq=False)
+    resolved: ResolvedTree = attrs.field(eq=False)
+
+
+@attrs.frozen(kw_only=True, order=True)
+class PlacedFile:
+    """One file of an environment's `files`, by the digest of its bytes; `source` is where those come from."""
+
+    destination: Destination
+    digest: Digest
+    size: int
+    executable: bool
+
+    source: FileContent = attrs.field(eq=False, order=False)
+
+
+@attrs.frozen(kw_only=True)
+class FilesWork:
+    """The `files` of an environment, sorted by destination."""
+
+    phase: ClassVar[str] = "files"
+    schema: ClassVar[int] = 1
+
+    files: tuple[PlacedFile, ...]
+
+
+@attrs.frozen(kw_only=True)
+class RulesWork:
+    """The rules, in the file a harness reads them from."""
+
+    phase: ClassVar[str] = "rules"
+    schema: ClassVar[int] = 1
+
+    file: PlacedFile
+
+
+@attrs.frozen(kw_only=True)
+class RootWork:
+    """The state before setup: workspace, then files, then rules, on what was installed."""
+
+    phase: ClassVar[str] = "root"
+    schema: ClassVar[int] = 1
+
+    layout: Layout
+
+
+@attrs.frozen(kw_only=True)
+class SetupWork:
+    """One command of an environment's setup."""
+
+    phase: ClassVar[str] = "setup"
+    schema: ClassVar[int] = 1
+
+    run: str
+    cwd: str
+    env: tuple[tuple[str, str], ...]
+
+    timeout_s: float = attrs.field(eq=False)
+    engine: str = attrs.field(eq=False)
+
+
+@attrs.frozen(kw_only=True)
+class SnapshotWork:
+    """The state a cell starts from, with the workspace its changes are compared with."""
+
+    phase: ClassVar[str] = "snapshot"
+    schema: ClassVar[int] = 1
+
+    layout: Layout
+
+
+Work: TypeAlias = (
+    BaseWork | InstallWork | WorkspaceWork | FilesWork | RulesWork | RootWork | SetupWork | SnapshotWork
+)
+
+PHASES: Final = ("base", "install", "workspace", "files", "rules", "root", "setup", "snapshot")
+
+
+def material(work: Work) -> canon.Value:
+    """What of a node's work enters its key: every field that takes part in equality, by name."""
+    return [work.phase, work.schema, _value(work)]
+
+
+def _value(value: object) -> canon.Value:
+    if value is None or isinstance(value, (bool, int, str, bytes, Digest)):
+        return value
+    if isinstance(value, tuple):
+        return [_value(item) for item in value]
+    fields = attrs.fields(type(value))
+    return {field.name: _value(getattr(value, field.name)) for field in fields if field.eq}
+
+
+def joined(one: Work, other: Work) -> Work:
+    """The work of one node that two cells ask for: equal work, with the longer of two time limits."""
+    assert one == other, "nodes of one key have equal work"
+    if isinstance(one, (InstallWork, SetupWork)) and isinstance(other, (InstallWork, SetupWork)):
+        return attrs.evolve(one, timeout_s=max(one.timeout_s, other.timeout_s))
+    return one

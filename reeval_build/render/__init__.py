@@ -1,0 +1,1 @@
+"""Views: text and JSON for people and programs, as functions of values."""

@@ -1,0 +1,75 @@
+"""How a build ended."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from reeval_build.execute.executor import cell_status
+from reeval_build.plan.outputs import content_of
+from reeval_build.ports.events import Status
+
+if TYPE_CHECKING:
+    from reeval_build.execute.executor import Outcome
+
+_DIGITS = 3
+
+
+def outcome_text(outcome: Outcome) -> str:
+    """A line a cell, then the summary."""
+    width = max((len(planned.cell.name) for planned in outcome.graph.cells), default=0)
+    lines = [
+        f"{cell['name']:<{width}}  {cell['status']:<8}{cell['snapshot'] or '-'}" for cell in _cells(outcome)
+    ]
+    counts = ", ".join(f"{outcome.count(status)} {status.value}" for status in Status)
+    return "\n".join([*lines, f"{counts} in {outcome.seconds:.2f} s"])
+
+
+def outcome_json(outcome: Outcome) -> str:
+    """One object: cells, nodes and the summary. The shape is in `docs/reference/json.md`."""
+    cells_of = outcome.graph.cells_of()
+    nodes = [
+        {
+            "key": recipe.hex,
+            "phase": node.phase,
+            "label": node.label,
+            "status": outcome.results[recipe].status.value,
+            "seconds": round(outcome.results[recipe].seconds, _DIGITS),
+            "cells": list(cells_of[recipe]),
+        }
+        for recipe, node in outcome.graph.nodes.items()
+    ]
+    summary = {status.value: outcome.count(status) for status in Status}
+    return json.dumps(
+        {"cells": _cells(outcome), "nodes": nodes, "summary": {**summary, "seconds": round(outcome.seconds, _DIGITS)}},
+        indent=2,
+        ensure_ascii=False,
+    )
+
+
+def failures(outcome: Outcome) -> list[str]:
+    """A sentence for each node that failed: the file, the cells, what went wrong and where its output is."""
+    cells_of = outcome.graph.cells_of()
+    files = {planned.cell.name: planned.cell.file for planned in outcome.graph.cells}
+    return [
+        f"{files[cells_of[recipe][0]]}: {', '.join(cells_of[recipe])}: {result.problem}"
+        for recipe, result in outcome.results.items()
+        if result.problem is not None
+    ]
+
+
+def _cells(outcome: Outcome) -> list[dict[str, str | None]]:
+    cells: list[dict[str, str | None]] = []
+    for planned in outcome.graph.cells:
+        output = outcome.results[planned.snapshot].output
+        cells.append(
+            {
+                "name": planned.cell.name,
+                "environment": planned.cell.environment.name,
+                "harness": planned.cell.harness.kind,
+                "key": planned.key.hex,
+                "snapshot": None if output is None else content_of(output).hex,
+                "status": cell_status(outcome, outcome.graph.above(planned.snapshot)).value,
+            }
+        )
+    return cells

@@ -1,0 +1,44 @@
+"""What a person sees on standard error while a build goes on."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import click
+
+from reeval_build.ports.events import NodeFinished, NodeWaiting, ObjectLost
+
+if TYPE_CHECKING:
+    from reeval_build.plan.graph import Graph
+    from reeval_build.ports.events import Event
+
+
+def warn(graph: Graph) -> None:
+    """Say what the plan warns of."""
+    for warning in graph.warnings:
+        click.echo(f"reeval: {warning}", err=True)
+
+
+class Progress:
+    """Prints one line a node as it finishes. Is a `ports.events.Listener`."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._cells = graph.cells_of()
+        self._guard = threading.Lock()
+        warn(graph)
+
+    def __call__(self, event: Event) -> None:
+        """Print a line."""
+        with self._guard:
+            click.echo(self._line(event), err=True)
+
+    def _line(self, event: Event) -> str:
+        match event:
+            case NodeFinished(node=node, status=status, seconds=seconds):
+                cells = ", ".join(self._cells[node.recipe])
+                return f"{status.value:<8}{node.phase:<10}{node.label}  [{cells}]  {seconds:.2f} s"
+            case NodeWaiting(node=node, owner=owner):
+                return f"waiting {node.phase:<10}{node.label}  for {owner}, which is building it"
+            case ObjectLost(problem=problem):
+                return f"reeval: warning: {problem}; what it belonged to is built again"
