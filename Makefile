@@ -16,7 +16,7 @@ unexport PYTHONPATH
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 RUN := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
-PIP_INSTALL := $(VENV)/bin/python -m pip install --quiet --editable
+PIP_INSTALL := $(VENV)/bin/python -m pip install -qq --editable
 
 .PHONY: help demo test lint format bench clean
 
