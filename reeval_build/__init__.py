@@ -33,5 +33,4 @@ _HOMES: Final = {
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands for
     if name in _HOMES:
         return getattr(import_module(f"reeval_build.model.{_HOMES[name]}"), name)
-    message = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(message)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

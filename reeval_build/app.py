@@ -55,7 +55,7 @@ def default_store() -> Path:
     """Where the store is when nothing says otherwise: $REEVAL_BUILD_HOME, else the platform's cache directory."""
     if home := os.environ.get(HOME_VARIABLE):
         return Path(home)
-    import platformdirs  # noqa: PLC0415 - only where it is needed
+    import platformdirs
 
     return Path(platformdirs.user_cache_dir("reeval-build", appauthor=False))
 
@@ -77,7 +77,7 @@ def select_cell(name: str, sandbox: str) -> Cell:
         PlanError: for a name of another shape, an unknown harness, or no such environment.
     """
     target, at, harness = name.rpartition("@")
-    file, separator, environment = target.rpartition("::")
+    _file, separator, environment = target.rpartition("::")
     if not at or not environment:
         raise PlanError(f'"{name}" is not a cell: it is NAME@HARNESS or FILE::NAME@HARNESS')
     if harness not in HARNESSES:
@@ -124,7 +124,9 @@ class App:
 
         A snapshot that the store has lost a piece of is built again first.
         """
-        run = partial(attempt, graph.cells[0].cell, command=command, context=self._context, stdout=stdout, stderr=stderr)
+        run = partial(
+            attempt, graph.cells[0].cell, command=command, context=self._context, stdout=stdout, stderr=stderr
+        )
         try:
             return run(snapshot=snapshot_of(self.build(graph, listen)))
         except LostObjectError:
@@ -149,7 +151,7 @@ def opened(settings: Settings) -> Iterator[App]:
 
 
 def _compose(store: LocalStore) -> Context:
-    from reeval_build.sources.host_files import HostFileReader  # noqa: PLC0415
+    from reeval_build.sources.host_files import HostFileReader
 
     return Context(
         objects=store.objects,
@@ -178,13 +180,13 @@ class _Engines:
 
 
 def _fake_engine(store: LocalStore) -> Engine:
-    from reeval_build.engines.fake.engine import FakeEngine  # noqa: PLC0415
+    from reeval_build.engines.fake.engine import FakeEngine
 
     return FakeEngine(store.objects, scratch=store.scratch)
 
 
 def _docker_engine(store: LocalStore) -> Engine:
-    from reeval_build.engines.docker import DockerEngine  # noqa: PLC0415
+    from reeval_build.engines.docker import DockerEngine
 
     return DockerEngine(store.objects, scratch=store.scratch)
 
@@ -212,7 +214,7 @@ class _LazyGit:
     def _git(self) -> GitTrees:
         with self._guard:
             if self._made is None:
-                from reeval_build.sources.git import GitRepositories  # noqa: PLC0415
+                from reeval_build.sources.git import GitRepositories
 
                 self._made = GitRepositories(self._store.git)
             return self._made

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Final, TypeAlias
 
 from reeval_build.digest import Digest
 
-Value: TypeAlias = "None | bool | int | str | bytes | Digest | list[Value] | tuple[Value, ...] | Mapping[str, Value]"
+Value: TypeAlias = "bool | int | str | bytes | Digest | Sequence[Value] | Mapping[str, Value] | None"
 
 _LENGTH_BYTES: Final = 8
 
@@ -29,7 +29,7 @@ def encode(value: Value) -> bytes:
     return bytes(out)
 
 
-def _write(value: Value, out: bytearray) -> None:  # noqa: C901 - one branch a type is the clearest table
+def _write(value: object, out: bytearray) -> None:  # noqa: C901 - one branch a type is the clearest table
     if value is None:
         out += b"n"
     elif value is True:
@@ -51,24 +51,25 @@ def _write(value: Value, out: bytearray) -> None:  # noqa: C901 - one branch a t
     elif isinstance(value, Mapping):
         _write_mapping(value, out)
     else:
-        message = f"a {type(value).__name__} has no canonical encoding"
-        raise TypeError(message)
+        raise TypeError(f"a {type(value).__name__} has no canonical encoding")
 
 
 def _write_scalar(tag: bytes, content: bytes, out: bytearray) -> None:
     out += tag + len(content).to_bytes(_LENGTH_BYTES) + content
 
 
-def _write_mapping(value: Mapping[str, Value], out: bytearray) -> None:
-    for key in value:
-        if not isinstance(key, str):
-            message = f"a mapping key must be a string, not {type(key).__name__}"
-            raise TypeError(message)
-    pairs = sorted(((key.encode("utf-8"), item) for key, item in value.items()), key=itemgetter(0))
+def _write_mapping(value: Mapping[object, object], out: bytearray) -> None:
+    pairs = sorted(((_key(key), item) for key, item in value.items()), key=itemgetter(0))
     out += b"d" + len(pairs).to_bytes(_LENGTH_BYTES)
     for key_bytes, item in pairs:
         _write_scalar(b"s", key_bytes, out)
         _write(item, out)
+
+
+def _key(key: object) -> bytes:
+    if not isinstance(key, str):
+        raise TypeError(f"a mapping key must be a string, not {type(key).__name__}")
+    return key.encode("utf-8")
 
 
 class DecodeError(ValueError):
@@ -84,11 +85,9 @@ def decode(data: bytes) -> Value:
     try:
         value, end = _read(memoryview(data), 0)
     except (IndexError, UnicodeDecodeError, ValueError, RecursionError) as error:
-        message = f"not a canonical encoding: {error}"
-        raise DecodeError(message) from error
+        raise DecodeError(f"not a canonical encoding: {error}") from error
     if end != len(data) or encode(value) != data:
-        message = "not a canonical encoding: it has a tail, or a value that is written otherwise"
-        raise DecodeError(message)
+        raise DecodeError("not a canonical encoding: it has a tail, or a value that is written otherwise")
     return value
 
 
@@ -99,8 +98,7 @@ def _read(data: memoryview, at: int) -> tuple[Value, int]:
         return _CONSTANTS[tag], at
     end = at + _LENGTH_BYTES
     if end > len(data):
-        message = "cut inside a length"
-        raise DecodeError(message)
+        raise DecodeError("cut inside a length")
     length = int.from_bytes(data[at:end])
     if tag == b"l":
         return _read_list(data, end, length)
@@ -108,9 +106,10 @@ def _read(data: memoryview, at: int) -> tuple[Value, int]:
         return _read_mapping(data, end, length)
     content = bytes(data[end : end + length])
     if len(content) != length:
-        message = "cut inside a scalar"
-        raise DecodeError(message)
-    return _SCALARS[tag](content) if tag in _SCALARS else _refuse_tag(tag), end + length
+        raise DecodeError("cut inside a scalar")
+    if tag not in _SCALARS:
+        raise DecodeError(f"unknown type tag {tag!r}")
+    return _SCALARS[tag](content), end + length
 
 
 def _read_list(data: memoryview, at: int, length: int) -> tuple[Value, int]:
@@ -127,20 +126,14 @@ def _read_mapping(data: memoryview, at: int, length: int) -> tuple[Value, int]:
         key, at = _read(data, at)
         item, at = _read(data, at)
         if not isinstance(key, str):
-            message = "a mapping key is not a string"
-            raise DecodeError(message)
+            raise DecodeError("a mapping key is not a string")
         pairs[key] = item
     return pairs, at
 
 
-def _refuse_tag(tag: bytes) -> Value:
-    message = f"unknown type tag {tag!r}"
-    raise DecodeError(message)
-
-
 _CONSTANTS: Final[dict[bytes, Value]] = {b"n": None, b"T": True, b"F": False}
-_SCALARS: Final = {
-    b"i": lambda content: int(content),
+_SCALARS: Final[dict[bytes, Callable[[bytes], Value]]] = {
+    b"i": int,
     b"s": lambda content: content.decode("utf-8"),
     b"b": lambda content: content,
     b"h": Digest,

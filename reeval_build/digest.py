@@ -9,7 +9,7 @@ import attrs
 from blake3 import blake3
 
 if TYPE_CHECKING:
-    from collections.abc import Buffer
+    from typing_extensions import Buffer
 
 DIGEST_BYTES: Final = 32
 _SHORT_HEX: Final = 12
@@ -24,8 +24,7 @@ class Digest:
     @raw.validator
     def _is_whole(self, _attribute: object, value: bytes) -> None:
         if len(value) != DIGEST_BYTES:
-            message = f"a digest is {DIGEST_BYTES} bytes, not {len(value)}"
-            raise ValueError(message)
+            raise ValueError(f"a digest is {DIGEST_BYTES} bytes, not {len(value)}")
 
     @classmethod
     def parse(cls, text: str) -> Digest:

@@ -46,8 +46,12 @@ def settings_options(command: Callable[..., Any]) -> Callable[..., Any]:
         "--jobs", type=click.IntRange(1), help="Do this many pieces of work at once (default: one a processor)."
     )
     @wraps(command)
-    def with_settings(*args: Any, store: Path | None, sandbox: str, jobs: int | None, **options: Any) -> Any:  # noqa: ANN401
-        settings = Settings(store=store, sandbox=sandbox) if jobs is None else Settings(store=store, sandbox=sandbox, jobs=jobs)
+    def with_settings(*args: Any, store: Path | None, sandbox: str, jobs: int | None, **options: Any) -> Any:  # noqa: ANN401 - it passes on whatever click gives
+        settings = (
+            Settings(store=store, sandbox=sandbox)
+            if jobs is None
+            else Settings(store=store, sandbox=sandbox, jobs=jobs)
+        )
         return command(*args, settings=settings, **options)
 
     return with_settings

@@ -36,9 +36,7 @@ def run(cell: str, command: tuple[str, ...], settings: Settings, diff_json: Path
     chosen = select_cell(cell, settings.sandbox)
     with opened(settings) as app:
         graph = app.plan([chosen])
-        done = app.attempt(
-            graph, command, Progress(graph), stdout=sys.stdout.buffer, stderr=sys.stderr.buffer
-        )
+        done = app.attempt(graph, command, Progress(graph), stdout=sys.stdout.buffer, stderr=sys.stderr.buffer)
     click.echo(changes_text(chosen, done))
     if diff_json is not None:
         diff_json.write_text(changes_json(chosen, command, done) + "\n", encoding="utf-8")

@@ -11,7 +11,7 @@ from reeval_build.execute import trees
 from reeval_build.execute.ignore import ignored
 from reeval_build.state.workspace import apply_entries
 from reeval_build.tree import directory
-from reeval_build.tree.compare import compare
+from reeval_build.tree.compare import Change, compare
 from reeval_build.tree.draft import Draft
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from reeval_build.model.cells import Cell
     from reeval_build.plan.outputs import SnapshotOutput
     from reeval_build.state.delta import DeltaEntry
-    from reeval_build.tree.compare import Change
     from reeval_build.tree.directory import Directory, Entry, Loader
 
 _CHUNK_BYTES: Final = 1024 * 1024
@@ -66,7 +65,9 @@ def _changes(
     draft = Draft(load, snapshot.baseline)
     apply_entries(draft, place, entries)
     after = draft.save(made.save)
-    changes = [change for change in compare(snapshot.baseline, after, made.on_top_of(load)) if change.parts[0] != b".git"]
+    changes = [
+        change for change in compare(snapshot.baseline, after, made.on_top_of(load)) if change.parts[0] != b".git"
+    ]
     placed = Draft(load, snapshot.placed)
     untracked = [change.parts for change in changes if placed.get(change.parts) is None]
     left_out = ignored(untracked, snapshot.baseline, load, context.objects)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import attrs
 
-if TYPE_CHECKING:
-    from pathlib import Path
+from reeval_build.ports.engine import Cancellation
+from reeval_build.ports.objects import Objects
+from reeval_build.ports.records import Records
+from reeval_build.ports.sources import GitTrees, HostFiles
 
-    from reeval_build.ports.engine import Cancellation, Engine
-    from reeval_build.ports.objects import Objects
-    from reeval_build.ports.records import Records
-    from reeval_build.ports.sources import GitTrees, HostFiles
+if TYPE_CHECKING:
+    from reeval_build.ports.engine import Engine
 
 
 class Engines(Protocol):

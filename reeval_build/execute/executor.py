@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 import attrs
 
+from reeval_build.digest import Digest
 from reeval_build.errors import CancelledError, InfraError
 from reeval_build.execute.integrity import is_whole
 from reeval_build.execute.phases import StepFailedError, perform
 from reeval_build.execute.threads import Workers, workers
-from reeval_build.plan.graph import content_key
-from reeval_build.plan.outputs import content_of
+from reeval_build.plan.graph import Graph, content_key
+from reeval_build.plan.outputs import Output, content_of
 from reeval_build.ports.events import NodeFinished, NodeWaiting, ObjectLost, Status
 from reeval_build.ports.objects import LostObjectError
 from reeval_build.ports.records import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
     from concurrent.futures import Future
 
-    from reeval_build.digest import Digest
     from reeval_build.execute.context import Context
-    from reeval_build.plan.graph import Graph, Node
-    from reeval_build.plan.outputs import Output
+    from reeval_build.plan.graph import Node
     from reeval_build.ports.events import Listener
 
 
@@ -89,7 +90,8 @@ class _Run:
 
     def run(self, jobs: int) -> Outcome:
         self._take_known()
-        with workers(jobs) as pool:
+        with workers(jobs) as threads:
+            pool: Workers[Digest, _Built] = Workers(threads)
             try:
                 while self._waiting or len(pool):
                     self._begin_ready(pool)
@@ -146,7 +148,7 @@ class _Run:
                 del self._waiting[recipe]
                 self._running.add(recipe)
                 inputs = {parent.role: self._output(parent.recipe) for parent in node.parents}
-                pool.begin(recipe, lambda node=node, inputs=inputs: self._build(node, inputs))
+                pool.begin(recipe, partial(self._build, node, inputs))
 
     def _output(self, recipe: Digest) -> Output:
         output = self._results[recipe].output
@@ -162,13 +164,15 @@ class _Run:
         records = self._context.records
         found = records.find(key)
         if found is None:
-            waiting = lambda owner: self._listen(NodeWaiting(node=node, owner=owner))  # noqa: E731 - a one-line adapter
-            with records.exclusive(key, cancel=self._context.cancel, waiting=waiting):
+            with records.exclusive(key, cancel=self._context.cancel, waiting=partial(self._wait_for, node)):
                 found = records.find(key)
                 if found is None:
                     return self._perform(node, inputs, key, material)
         records.link(node.recipe, key)
         return _Built(record=found, hit=True, seconds=time.monotonic() - began)
+
+    def _wait_for(self, node: Node, owner: str) -> None:
+        self._listen(NodeWaiting(node=node, owner=owner))
 
     def _perform(self, node: Node, inputs: Mapping[str, Output], key: Digest, material: bytes) -> _Built:
         assert node.work is not None, "a broken node is never begun"
@@ -201,9 +205,7 @@ class _Run:
             raise KeyboardInterrupt from stopped
         else:
             status = Status.HIT if built.hit else Status.RAN
-            result = NodeResult(
-                status=status, seconds=built.seconds, output=built.record.output, log=built.record.log
-            )
+            result = NodeResult(status=status, seconds=built.seconds, output=built.record.output, log=built.record.log)
             self._end(recipe, result)
 
     def _repair(self, recipe: Digest, lost: LostObjectError) -> None:
@@ -214,7 +216,9 @@ class _Run:
         self._repaired.add(recipe)
         self._listen(ObjectLost(problem=str(lost)))
         known = self._context.records.by_recipe(self._graph.above(recipe))
-        whole = {name: record for name, record in known.items() if is_whole(record.output, self._context.objects) is None}
+        whole = {
+            name: record for name, record in known.items() if is_whole(record.output, self._context.objects) is None
+        }
         for name in known.keys() - whole.keys():
             self._context.records.forget(known[name].key)
         pending = [recipe]

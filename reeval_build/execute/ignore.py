@@ -49,8 +49,8 @@ def ignored(paths: Iterable[Parts], workspace: Digest, load: Loader, objects: Ob
 
 def _write(root: str, above: Parts, content: bytes) -> None:
     directory = b"/".join((os.fsencode(root), *above))
-    os.makedirs(directory, exist_ok=True)  # noqa: PTH103 - paths are bytes here
-    with open(directory + b"/" + _IGNORE_FILE, "xb") as file:  # noqa: PTH123
+    os.makedirs(directory, exist_ok=True)
+    with open(directory + b"/" + _IGNORE_FILE, "xb") as file:
         file.write(content)
 
 
@@ -58,17 +58,17 @@ def _git(root: str, arguments: list[str], standard_input: bytes) -> bytes:
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     env |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_CEILING_DIRECTORIES": root}
     try:
-        done = subprocess.run(  # noqa: S603 - fixed arguments; the paths go through standard input
-            ["git", "-c", "safe.directory=*", "-C", root, *arguments],  # noqa: S607 - whichever git the user has
+        done = subprocess.run(
+            ["git", "-c", "safe.directory=*", "-C", root, *arguments],
             input=standard_input,
             capture_output=True,
             env=env,
             check=False,
         )
     except OSError as error:
-        message = f"git cannot be run to read .gitignore files: {error.strerror}"
-        raise InfraError(message, hint="install git") from error
+        raise InfraError(f"git cannot be run to read .gitignore files: {error.strerror}", hint="install git") from error
     if done.returncode not in _ANSWERED:
-        message = f"git cannot read the workspace's .gitignore files: {done.stderr.decode(errors='replace').strip()}"
-        raise InfraError(message)
+        raise InfraError(
+            f"git cannot read the workspace's .gitignore files: {done.stderr.decode(errors='replace').strip()}"
+        )
     return done.stdout

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from reeval_build.errors import InfraError
-from reeval_build.execute.threads import workers
+from reeval_build.execute.threads import Workers, workers
 from reeval_build.model.spec import HostFile
 from reeval_build.plan.resolution import Resolution, base_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from concurrent.futures import Future
+    from collections.abc import Callable, Iterable, Iterator
 
     from reeval_build.execute.context import Context
     from reeval_build.model.cells import Cell
-    from reeval_build.model.spec import FileContent
+    from reeval_build.model.spec import FileContent, Sandbox
+    from reeval_build.plan.resolution import Base
 
+Name = TypeVar("Name")
 Result = TypeVar("Result")
 
 
@@ -28,23 +30,18 @@ def resolve(cells: Iterable[Cell], context: Context, *, jobs: int) -> Resolution
     """
     cells = list(cells)
     sandboxes = {base_name(cell.sandbox): cell.sandbox for cell in cells}
-    contents = [content for cell in cells for content in _contents(cell)]
-    workspaces = {cell.merged.workspace: None for cell in cells if cell.merged.workspace is not None}
-    paths = {content.path: None for content in contents if isinstance(content, HostFile)}
-    questions: dict[object, Callable[[], object]] = {}
-    for name, sandbox in sandboxes.items():
-        questions["base", name] = lambda sandbox=sandbox: context.engines(sandbox.kind).resolve(sandbox)
-    for workspace in workspaces:
-        questions["workspace", workspace] = lambda workspace=workspace: context.git.resolve(workspace)
-    for path in paths:
-        questions["file", path] = lambda path=path: context.host_files.read(path)
-    answers = _ask(questions, jobs)
+    workspaces = [cell.merged.workspace for cell in cells if cell.merged.workspace is not None]
+    paths = [content.path for cell in cells for content in _contents(cell) if isinstance(content, HostFile)]
     return Resolution(
-        bases={name: answers["base", name] for name in sandboxes},
+        bases=_ask(sandboxes, lambda name: _resolve_base(sandboxes[name], context), jobs),
         layouts={kind: context.engines(kind).layout for kind in {cell.sandbox.kind for cell in cells}},
-        workspaces={workspace: answers["workspace", workspace] for workspace in workspaces},
-        files={path: answers["file", path] for path in paths},
+        workspaces=_ask(workspaces, context.git.resolve, jobs),
+        files=_ask(paths, context.host_files.read, jobs),
     )
+
+
+def _resolve_base(sandbox: Sandbox, context: Context) -> Base:
+    return context.engines(sandbox.kind).resolve(sandbox)
 
 
 def _contents(cell: Cell) -> Iterator[FileContent]:
@@ -53,20 +50,17 @@ def _contents(cell: Cell) -> Iterator[FileContent]:
         yield cell.merged.rules
 
 
-def _ask(questions: Mapping[object, Callable[[], object]], jobs: int) -> dict[object, object]:
-    if not questions:
-        return {}
-    answers: dict[object, object] = {}
-    with workers(jobs) as pool:
-        for name, question in questions.items():
-            pool.begin(name, question)
+def _ask(names: Iterable[Name], question: Callable[[Name], Result], jobs: int) -> dict[Name, Result | InfraError]:
+    """The answer to each name, or why there is none; several at once."""
+    answers: dict[Name, Result | InfraError] = {}
+    with workers(jobs) as threads:
+        pool: Workers[Name, Result] = Workers(threads)
+        for name in dict.fromkeys(names):
+            pool.begin(name, partial(question, name))
         while len(pool):
-            answers.update((name, _answer(future)) for name, future in pool.finished())
+            for name, future in pool.finished():
+                try:
+                    answers[name] = future.result()
+                except InfraError as error:
+                    answers[name] = error
     return answers
-
-
-def _answer(future: Future[object]) -> object:
-    try:
-        return future.result()
-    except InfraError as error:
-        return error

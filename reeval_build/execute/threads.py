@@ -36,10 +36,10 @@ class Workers(Generic[Name, Result]):
 
 
 @contextmanager
-def workers(count: int) -> Iterator[Workers[Name, Result]]:
+def workers(count: int) -> Iterator[ThreadPoolExecutor]:
     """Threads for the block; what has not begun when it ends never begins, what has is waited for."""
     with ThreadPoolExecutor(count, thread_name_prefix="worker") as pool:
         try:
-            yield Workers(pool)
+            yield pool
         finally:
             pool.shutdown(wait=False, cancel_futures=True)

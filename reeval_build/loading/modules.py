@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import sys
 import traceback
 from contextlib import contextmanager
@@ -70,7 +69,7 @@ def _describe(error: BaseException, file: Path) -> str:
 @contextmanager
 def _importing_from(directory: Path) -> Iterator[None]:
     path, modules = list(sys.path), set(sys.modules)
-    sys.path[:0] = list(dict.fromkeys((str(directory), os.getcwd())))  # noqa: PTH109 - as import wants it
+    sys.path[:0] = list(dict.fromkeys((str(directory), str(Path.cwd()))))
     try:
         yield
     finally:

@@ -11,11 +11,11 @@ import attrs
 
 from reeval_build.errors import DefinitionError, PlanError
 from reeval_build.loading.modules import load_environments
+from reeval_build.model.environment import Environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from reeval_build.model.environment import Environment
 
 _IMPORTS_US: Final = re.compile(rb"^[ \t]*(?:from|import)[ \t]+reeval_build\b", re.MULTILINE)
 _SKIPPED_DIRECTORIES: Final = frozenset({"node_modules", "site-packages", "__pycache__"})
@@ -79,8 +79,7 @@ def _of_directory(directory: Path) -> tuple[Found, ...]:
 def _of_file(file: Path) -> tuple[Found, ...]:
     shown = str(file)
     return tuple(
-        Found(environment=environment, file=shown)
-        for environment in load_environments(file.absolute(), shown=shown)
+        Found(environment=environment, file=shown) for environment in load_environments(file.absolute(), shown=shown)
     )
 
 

@@ -15,7 +15,7 @@ _PACKAGE: Final = str(Path(__file__).parent.parent)
 
 def calling_file() -> Path | None:
     """The file of the nearest caller outside this package, or None when its code is not from a file."""
-    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - the rule is reeval's: paths resolve against the caller
+    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - there is no public way to the caller's file
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back
     if frame is None or frame.f_code.co_filename.startswith("<"):

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import attrs
 
-if TYPE_CHECKING:
-    from reeval_build.model.environment import Environment
-    from reeval_build.model.harnesses import Harness
-    from reeval_build.model.merge import Merged
-    from reeval_build.model.spec import Sandbox
+from reeval_build.model.environment import Environment
+from reeval_build.model.harnesses import Harness
+from reeval_build.model.merge import Merged
+from reeval_build.model.spec import Sandbox
 
 
 @attrs.frozen(kw_only=True)

@@ -73,7 +73,7 @@ def _check_field_name(field: object, value: object, problems: _Problems) -> None
     if field in _IMAGE_FIELDS:
         option = "from" if field == "from_" or (field == "image" and isinstance(value, str)) else field
         problems.add(
-            f"\"{field}\" isn't an environment field ({problems.where}). "
+            f'"{field}" isn\'t an environment field ({problems.where}). '
             f"Put the image on the sandbox: sandbox: docker({{ {option}: … }})."
         )
     elif field in _LATER_FIELDS:
@@ -95,7 +95,9 @@ def _check_env(value: object, problems: _Problems) -> dict[str, str]:
                 'letters, digits and "_", starting with a letter or "_"'
             )
         elif isinstance(text, Mapping) and text.get("kind") == "secret":
-            problems.add(f"env.{name} in {problems.where} is a secret, which this version of reeval-build does not support yet")
+            problems.add(
+                f"env.{name} in {problems.where} is a secret, which this version of reeval-build does not support yet"
+            )
         elif not is_text(text):
             problems.add(f"env.{name} in {problems.where} must be a string of valid Unicode without NUL")
         elif any(word in name.upper() for word in _SECRET_WORDS):
@@ -165,7 +167,9 @@ def _check_step(at: int, step: object, problems: _Problems) -> SetupStep | None:
     fields = {"run": step} if isinstance(step, str) else step
     run = fields.get("run") if isinstance(fields, Mapping) else None
     if not isinstance(fields, Mapping) or not is_text(run) or not run.strip():
-        problems.add(f"setup[{at}] in {problems.where} must be a command string or {{ run, timeout?, cwd? }} {got(step)}")
+        problems.add(
+            f"setup[{at}] in {problems.where} must be a command string or {{ run, timeout?, cwd? }} {got(step)}"
+        )
         return None
     named = f"setup step {got(run)[5:-1]} in {problems.where}"
     unknown = [key for key in fields if key not in {"run", "timeout", "cwd"}]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from reeval_build.errors import DefinitionError
 from reeval_build.model import helpers
 from reeval_build.model.shown import is_encodable
 from reeval_build.model.spec import DockerSandbox, FakeSandbox, FileContent, GitWorkspace, HostFile, Sandbox
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 def file_content(value: object) -> FileContent | None:
@@ -33,11 +36,10 @@ def sandbox(value: object) -> Sandbox | None:
         case DockerSandbox() | FakeSandbox():
             return value
         case {"kind": "docker", **rest}:
-            _refuse_unknown("docker()", rest, {"from", "image", "install"})
-            return helpers.docker(from_=rest.get("from"), image=rest.get("image"), install=rest.get("install", ()))
+            options = _options("docker()", rest, {"from": "from_", "image": "image", "install": "install"})
+            return helpers.docker(**options)
         case {"kind": "fake", **rest}:
-            _refuse_unknown("fake_sandbox()", rest, set())
-            return FakeSandbox()
+            return helpers.fake_sandbox(**_options("fake_sandbox()", rest, {}))
         case _:
             return None
 
@@ -54,15 +56,17 @@ def workspace(value: object) -> GitWorkspace | None:
         case GitWorkspace():
             return value
         case {"kind": "git", "repo": repo, **rest}:
-            _refuse_unknown("git()", rest, {"url", "ref", "path", "init", "token"})
-            options = {name: rest[name] for name in ("ref", "path", "init", "token") if name in rest}
+            names = {name: name for name in ("url", "ref", "path", "init", "token")}
+            options = _options("git()", rest, names)
+            options.pop("url", None)
             return helpers.git(repo, **options)
         case _:
             return None
 
 
-def _refuse_unknown(helper: str, options: Mapping[str, object], known: set[str]) -> None:
-    unknown = sorted(set(options) - known)
+def _options(helper: str, written: Mapping[object, object], names: Mapping[str, str]) -> dict[str, Any]:
+    """The options of a dictionary by the names the helper has for them; the helper checks the values."""
+    unknown = sorted(str(name) for name in written if name not in names)
     if unknown:
-        problem = f"{helper} has no option {', '.join(unknown)} in this version of reeval-build"
-        raise DefinitionError(problem)
+        raise DefinitionError(f"{helper} has no option {', '.join(unknown)} in this version of reeval-build")
+    return {names[str(name)]: value for name, value in written.items()}

@@ -81,14 +81,19 @@ def define_environment(name: str, spec: SpecInput) -> Environment:
 
 
 def _make(name: str, spec: SpecInput, parents: tuple[Layer, ...]) -> Environment:
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
-        problem = f'defineEnvironment needs a name of letters, digits, ".", "_", "@", "+" or "-" {got(name)}'
-        raise DefinitionError(problem)
+    _check_name(name)
     checked = check_fields(name, _call(name, spec))
     layers = (*parents, Layer(name, checked))
     check_together(name, [layer.spec for layer in layers])
     file = calling_file()
     return Environment(name, layers, None if file is None else str(file))
+
+
+def _check_name(name: object) -> None:
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise DefinitionError(
+            f'defineEnvironment needs a name of letters, digits, ".", "_", "@", "+" or "-" {got(name)}'
+        )
 
 
 def _call(name: str, spec: SpecInput) -> Mapping[str, Any]:
@@ -102,6 +107,8 @@ def _call(name: str, spec: SpecInput) -> Mapping[str, Any]:
         )
         raise DefinitionError(problem)
     if not isinstance(returned, Mapping):
-        problem = f'defineEnvironment("{name}") needs a mapping of fields, or a callback that returns one {got(returned)}'
+        problem = (
+            f'defineEnvironment("{name}") needs a mapping of fields, or a callback that returns one {got(returned)}'
+        )
         raise DefinitionError(problem)
     return returned

@@ -47,34 +47,34 @@ def docker(
         DefinitionError: for an empty image, both spellings at once, or a bad step.
     """
     if from_ is not None and image is not None:
-        problem = "docker() takes from_ or image, not both: they are two names of one thing"
-        raise DefinitionError(problem)
+        raise DefinitionError("docker() takes from_ or image, not both: they are two names of one thing")
     chosen = from_ if from_ is not None else image
     if chosen is None:
         chosen = DEFAULT_IMAGE
     if not is_text(chosen) or not chosen.strip():
-        problem = f"from_ in docker() must name an image {got(chosen)}"
-        raise DefinitionError(problem)
-    if isinstance(install, (str, Mapping)) or not isinstance(install, Sequence):
-        problem = f"install in docker() must be a list {got(install)}"
-        raise DefinitionError(problem)
-    return DockerSandbox(image=chosen, install=tuple(_install_step(at, step) for at, step in enumerate(install)))
+        raise DefinitionError(f"from_ in docker() must name an image {got(chosen)}")
+    return DockerSandbox(image=chosen, install=_install_steps(install))
 
 
-def _install_step(at: int, step: InstallInput) -> InstallStep:
+def _install_steps(install: object) -> tuple[InstallStep, ...]:
+    if isinstance(install, str) or not isinstance(install, Sequence):
+        raise DefinitionError(f"install in docker() must be a list {got(install)}")
+    return tuple(_install_step(at, step) for at, step in enumerate(install))
+
+
+def _install_step(at: int, step: object) -> InstallStep:
     if isinstance(step, InstallStep):
         return step
     fields = {"run": step} if isinstance(step, str) else step
     if not isinstance(fields, Mapping) or fields.keys() - {"run", "timeout"}:
-        problem = f"install[{at}] in docker() must be a command string or {{ run, timeout? }} {got(step)}"
-        raise DefinitionError(problem)
+        raise DefinitionError(f"install[{at}] in docker() must be a command string or {{ run, timeout? }} {got(step)}")
     run, timeout_s = fields.get("run"), seconds(fields.get("timeout", DEFAULT_TIMEOUT_S))
     if not is_text(run) or not run.strip():
-        problem = f"install[{at}] in docker() must be a command string or {{ run, timeout? }} {got(step)}"
-        raise DefinitionError(problem)
+        raise DefinitionError(f"install[{at}] in docker() must be a command string or {{ run, timeout? }} {got(step)}")
     if timeout_s is None:
-        problem = f"install[{at}] in docker() has a bad timeout; use seconds or text such as \"10m\" {got(step)}"
-        raise DefinitionError(problem)
+        raise DefinitionError(
+            f'install[{at}] in docker() has a bad timeout; use seconds or text such as "10m" {got(step)}'
+        )
     return InstallStep(run=run, timeout_s=timeout_s)
 
 
@@ -95,8 +95,7 @@ def file(path: str) -> HostFile:
         DefinitionError: for a path that is empty or not text.
     """
     if not is_text(path) or not path:
-        problem = f"file() needs the path of a file {got(path)}"
-        raise DefinitionError(problem)
+        raise DefinitionError(f"file() needs the path of a file {got(path)}")
     return HostFile(resolve(path))
 
 
@@ -118,12 +117,9 @@ def git(
         DefinitionError: for a password or token in the URL, a bad path, or a token that is not a variable's name.
     """
     if not is_text(repo) or not repo.strip():
-        problem = f"git() needs a repository: a URL, github:owner/repo, or a local path {got(repo)}"
-        raise DefinitionError(problem)
+        raise DefinitionError(f"git() needs a repository: a URL, github:owner/repo, or a local path {got(repo)}")
     _check_text("ref", ref)
-    if not isinstance(init, bool):
-        problem = f"init in git() must be True or False {got(init)}"
-        raise DefinitionError(problem)
+    _check_flag("init", init)
     url, url_ref, url_path = _locate(repo)
     ref, path = ref or url_ref, path if path is not None else url_path
     if path is not None:
@@ -151,37 +147,39 @@ def _check_url(repo: str) -> None:
     parts = urlsplit(repo)
     named = parts.username is not None and parts.scheme in {"https", "http"}
     if parts.password is not None or named:
-        problem = "git() has a password or token in its URL; pass the NAME of a host variable as token= instead"
-        raise DefinitionError(problem)
+        raise DefinitionError(
+            "git() has a password or token in its URL; pass the NAME of a host variable as token= instead"
+        )
     if parts.scheme not in _SCHEMES:
-        problem = f"git() cannot fetch {parts.scheme}:// URLs, only {', '.join(_SCHEMES)} {got(repo)}"
-        raise DefinitionError(problem)
+        raise DefinitionError(f"git() cannot fetch {parts.scheme}:// URLs, only {', '.join(_SCHEMES)} {got(repo)}")
 
 
 def _check_text(name: str, value: object) -> None:
     if value is not None and (not is_text(value) or not value.strip()):
-        problem = f"{name} in git() must be text {got(value)}"
-        raise DefinitionError(problem)
+        raise DefinitionError(f"{name} in git() must be text {got(value)}")
+
+
+def _check_flag(name: str, value: object) -> None:
+    if not isinstance(value, bool):
+        raise DefinitionError(f"{name} in git() must be True or False {got(value)}")
 
 
 def _check_path(path: object) -> None:
     if not is_text(path):
-        problem = f"path in git() must be a relative path with forward slashes {got(path)}"
-        raise DefinitionError(problem)
+        raise DefinitionError(f"path in git() must be a relative path with forward slashes {got(path)}")
+    if "\\" in path:
+        raise DefinitionError(f"path in git() must be a relative path with forward slashes: {path!r} has a backslash")
     try:
-        if "\\" in path:
-            raise PathError(path, "has a backslash; use forward slashes")
         split(path.encode("utf-8"))
     except PathError as error:
-        problem = f"path in git() must be a relative path with forward slashes: {error}"
-        raise DefinitionError(problem) from error
+        raise DefinitionError(f"path in git() must be a relative path with forward slashes: {error}") from error
 
 
 def _check_token(token: object, url: str) -> None:
     """Refuse a token that is not a variable's name, without ever showing it."""
     if not isinstance(token, str) or not _VARIABLE.fullmatch(token) or token.lower().startswith(_TOKEN_PREFIXES):
-        problem = "token in git() must be the NAME of a host variable, not the token itself"
-        raise DefinitionError(problem)
+        raise DefinitionError("token in git() must be the NAME of a host variable, not the token itself")
     if not url.startswith("https://"):
-        problem = "token in git() is only for https:// URLs; SSH uses your keys, and a local path needs none"
-        raise DefinitionError(problem)
+        raise DefinitionError(
+            "token in git() is only for https:// URLs; SSH uses your keys, and a local path needs none"
+        )

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import attrs
 
 from reeval_build.errors import DefinitionError
+from reeval_build.model.spec import FileContent, GitWorkspace, Sandbox, SetupStep
 from reeval_build.paths import Destination, parse_destination
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from reeval_build.model.spec import FileContent, GitWorkspace, Sandbox, SetupStep, Spec
+    from reeval_build.model.spec import Spec
 
-_REPLACED = ("sandbox", "rules", "workspace")
-_MERGED_BY_NAME = ("env", "files")
-_ORDER = ("sandbox", "env", "files", "rules", "workspace")
+Field = TypeVar("Field")
+
+_FIELDS: Final = ("sandbox", "env", "files", "rules", "workspace")
+_MERGED_BY_NAME: Final = ("env", "files")
 
 
 @attrs.frozen(kw_only=True)
@@ -42,36 +45,39 @@ def merge(specs: Iterable[Spec]) -> Merged:
     `env` and `files` merge by name, `setup` is concatenated, the rest replace. Rule: reeval's documentation, the
     table of `extendEnvironment`.
     """
-    replaced: dict[str, object] = dict.fromkeys(_REPLACED)
-    by_name: dict[str, dict[str, object]] = {field: {} for field in _MERGED_BY_NAME}
-    setup: list[SetupStep] = []
-    overrides: dict[str, None] = {}
-    for spec in specs:
-        overrides.update(dict.fromkeys(_replaced_by(spec, replaced, by_name)))
-        for field in _REPLACED:
-            if (value := getattr(spec, field)) is not None:
-                replaced[field] = value
-        for field in _MERGED_BY_NAME:
-            by_name[field].update(getattr(spec, field) or {})
-        setup += spec.setup or ()
-    return Merged(  # type: ignore[arg-type]  # the loops above are over the names of fields of one type each
-        **replaced,
-        **{field: MappingProxyType(values) for field, values in by_name.items()},
-        setup=tuple(setup),
-        overrides=tuple(overrides),
+    chain = list(specs)
+    return Merged(
+        sandbox=_last(spec.sandbox for spec in chain),
+        workspace=_last(spec.workspace for spec in chain),
+        env=_union(spec.env for spec in chain),
+        files=_union(spec.files for spec in chain),
+        rules=_last(spec.rules for spec in chain),
+        setup=tuple(step for spec in chain for step in spec.setup or ()),
+        overrides=tuple(dict.fromkeys(_overrides(chain))),
     )
 
 
-def _replaced_by(spec: Spec, above: Mapping[str, object], by_name: Mapping[str, Mapping[str, object]]) -> Iterable[str]:
-    for field in _ORDER:
-        value = getattr(spec, field)
-        if field in _REPLACED:
-            if value is not None and above[field] is not None:
+def _last(values: Iterable[Field]) -> Field | None:
+    return next((value for value in reversed(list(values)) if value is not None), None)
+
+
+def _union(values: Iterable[Mapping[str, Field] | None]) -> Mapping[str, Field]:
+    union: dict[str, Field] = {}
+    for value in values:
+        union.update(value or {})
+    return MappingProxyType(union)
+
+
+def _overrides(chain: Sequence[Spec]) -> Iterable[str]:
+    for at, spec in enumerate(chain):
+        for field in _FIELDS:
+            value, above = getattr(spec, field), [getattr(other, field) for other in chain[:at]]
+            if field in _MERGED_BY_NAME:
+                yield from (
+                    f"{field}.{name}" for name in sorted(value or {}) if any(name in (has or {}) for has in above)
+                )
+            elif value is not None and any(has is not None for has in above):
                 yield field
-        else:
-            for name in sorted(value or {}):
-                if name in by_name[field]:
-                    yield f"{field}.{name}"
 
 
 def check_together(name: str, specs: Sequence[Spec]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TypeGuard
+from typing import TypeGuard, cast
 
 import attrs
 
@@ -27,7 +27,7 @@ def _plain(value: object) -> object:
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
     if attrs.has(type(value)):
-        return {field.name: _plain(getattr(value, field.name)) for field in attrs.fields(type(value))}
+        return _plain(attrs.asdict(cast("attrs.AttrsInstance", value), recurse=False))
     return f"<{type(value).__name__}>"
 
 

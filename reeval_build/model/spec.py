@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import attrs
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 DEFAULT_IMAGE: Final = "node:24-bookworm"
 DEFAULT_TIMEOUT_S: Final = 300.0

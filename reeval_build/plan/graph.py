@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 import attrs
@@ -9,12 +10,12 @@ import attrs
 from reeval_build import canon
 from reeval_build.digest import Digest, Domain
 from reeval_build.errors import InfraError
+from reeval_build.model.cells import Cell
 from reeval_build.plan.work import Work, joined, material
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from reeval_build.model.cells import Cell
 
 RECIPE: Final = Domain("recipe", 1)
 NODE: Final = Domain("node", 1)
@@ -48,7 +49,7 @@ class Node:
     @classmethod
     def of(cls, work: Work, parents: Sequence[Parent] = (), *, label: str) -> Node:
         """The node that does `work` on the outputs of `parents`."""
-        above = [[parent.role, parent.recipe] for parent in parents]
+        above: list[canon.Value] = [[parent.role, parent.recipe] for parent in parents]
         recipe = RECIPE.digest(canon.encode([material(work), above]))
         return cls(phase=work.phase, recipe=recipe, parents=tuple(parents), label=label, work=work)
 
@@ -61,7 +62,7 @@ class Node:
     def material(self, parents: Mapping[Digest, Digest]) -> bytes:
         """What is hashed into the content key, when `parents` maps recipe keys to the content of their outputs."""
         assert self.work is not None, "a broken node has no content key"
-        above = [[parent.role, parents[parent.recipe]] for parent in self.parents]
+        above: list[canon.Value] = [[parent.role, parents[parent.recipe]] for parent in self.parents]
         return canon.encode([material(self.work), above])
 
 

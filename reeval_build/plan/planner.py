@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 CELL: Final = Domain("cell", 1)
 _LABEL_CHARACTERS: Final = 60
+_MANY: Final = 3
 
 
 def plan(cells: Iterable[Cell], resolution: Resolution) -> Graph:
@@ -58,12 +59,9 @@ def _plan_cell(cell: Cell, resolution: Resolution, drawing: Drawing) -> PlannedC
     root = attrs.evolve(top, role="root")
     env = tuple(sorted(merged.env.items()))
     for step in merged.setup:
-        work = SetupWork(
-            run=step.run, cwd=step.cwd, env=env, timeout_s=step.timeout_s, engine=cell.sandbox.kind
-        )
+        work = SetupWork(run=step.run, cwd=step.cwd, env=env, timeout_s=step.timeout_s, engine=cell.sandbox.kind)
         top = drawing.add(Node.of(work, (top,), label=shorten(step.run)), "state")
-    work = SnapshotWork(layout=layout)
-    snapshot = drawing.add(Node.of(work, (top, root), label=cell.environment.name), "snapshot")
+    snapshot = drawing.add(Node.of(SnapshotWork(layout=layout), (top, root), label=cell.environment.name), "snapshot")
     return PlannedCell(cell=cell, key=_cell_key(cell, snapshot.recipe), snapshot=snapshot.recipe)
 
 
@@ -91,7 +89,7 @@ def _workspace_node(workspace: GitWorkspace, resolution: Resolution) -> Node:
 
 
 def _files_node(files: Mapping[str, FileContent], resolution: Resolution) -> Node:
-    label = ", ".join(sorted(files)) if len(files) <= 2 else f"{len(files)} files"  # noqa: PLR2004 - a label's width
+    label = ", ".join(sorted(files)) if len(files) < _MANY else f"{len(files)} files"
     placed = []
     for path, content in files.items():
         file = _placed(parse_destination(path), content, resolution)

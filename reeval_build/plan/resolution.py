@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import attrs
 
 from reeval_build.digest import Digest
-from reeval_build.model.spec import DockerSandbox
+from reeval_build.errors import InfraError
+from reeval_build.model.spec import DockerSandbox, GitWorkspace
+from reeval_build.state.state import Layout
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from reeval_build.errors import InfraError
-    from reeval_build.model.spec import GitWorkspace, Sandbox
-    from reeval_build.state.state import Layout
+    from reeval_build.model.spec import Sandbox
 
 
 @attrs.frozen(kw_only=True)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Final, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias, cast
 
 import attrs
 
-from reeval_build import canon
 from reeval_build.digest import Digest
 from reeval_build.model.spec import FileContent, GitWorkspace
 from reeval_build.paths import Destination
 from reeval_build.plan.resolution import ResolvedTree
 from reeval_build.state.state import Layout
+
+if TYPE_CHECKING:
+    from reeval_build import canon
 
 
 @attrs.frozen(kw_only=True)
@@ -119,9 +121,7 @@ class SnapshotWork:
     layout: Layout
 
 
-Work: TypeAlias = (
-    BaseWork | InstallWork | WorkspaceWork | FilesWork | RulesWork | RootWork | SetupWork | SnapshotWork
-)
+Work: TypeAlias = BaseWork | InstallWork | WorkspaceWork | FilesWork | RulesWork | RootWork | SetupWork | SnapshotWork
 
 PHASES: Final = ("base", "install", "workspace", "files", "rules", "root", "setup", "snapshot")
 
@@ -136,8 +136,9 @@ def _value(value: object) -> canon.Value:
         return value
     if isinstance(value, tuple):
         return [_value(item) for item in value]
-    fields = attrs.fields(type(value))
-    return {field.name: _value(getattr(value, field.name)) for field in fields if field.eq}
+    instance = cast("attrs.AttrsInstance", value)
+    shown = attrs.asdict(instance, recurse=False, filter=lambda field, _value: bool(field.eq))
+    return {name: _value(item) for name, item in shown.items()}
 
 
 def joined(one: Work, other: Work) -> Work:

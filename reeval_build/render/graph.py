@@ -24,9 +24,7 @@ def graph_text(graph: Graph) -> str:
     return "\n".join(lines)
 
 
-def _draw(
-    graph: Graph, recipe: Digest, before: str, branch: str, beneath: str, drawn: set[Digest]
-) -> Iterator[str]:
+def _draw(graph: Graph, recipe: Digest, before: str, branch: str, beneath: str, drawn: set[Digest]) -> Iterator[str]:
     node = graph.nodes[recipe]
     if recipe in drawn:
         yield f"{before}{branch}{_name(node)}  (shared, drawn above)"
@@ -36,9 +34,7 @@ def _draw(
     parents = list(dict.fromkeys(parent.recipe for parent in node.parents if parent.role != "root"))
     for at, parent in enumerate(parents):
         last = at == len(parents) - 1
-        yield from _draw(
-            graph, parent, before + beneath, "└─ " if last else "├─ ", "   " if last else "│  ", drawn
-        )
+        yield from _draw(graph, parent, before + beneath, "└─ " if last else "├─ ", "   " if last else "│  ", drawn)
 
 
 def _name(node: Node) -> str:

@@ -18,9 +18,7 @@ _DIGITS = 3
 def outcome_text(outcome: Outcome) -> str:
     """A line a cell, then the summary."""
     width = max((len(planned.cell.name) for planned in outcome.graph.cells), default=0)
-    lines = [
-        f"{cell['name']:<{width}}  {cell['status']:<8}{cell['snapshot'] or '-'}" for cell in _cells(outcome)
-    ]
+    lines = [f"{cell['name']:<{width}}  {cell['status']:<8}{cell['snapshot'] or '-'}" for cell in _cells(outcome)]
     counts = ", ".join(f"{outcome.count(status)} {status.value}" for status in Status)
     return "\n".join([*lines, f"{counts} in {outcome.seconds:.2f} s"])
 

@@ -9,12 +9,10 @@ import attrs
 
 from reeval_build import canon
 from reeval_build.digest import Digest
-from reeval_build.paths import split
+from reeval_build.paths import Parts, split
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from reeval_build.paths import Parts
 
 
 class DeltaKind(Enum):
@@ -99,8 +97,7 @@ def decode(data: bytes, times: bytes) -> tuple[DeltaEntry, ...]:
     """The entries of a delta, with their times. Raises `canon.DecodeError` or `PathError` for anything else."""
     rows, seconds = canon.decode(data), canon.decode(times)
     if not isinstance(rows, list) or not isinstance(seconds, list) or len(rows) != len(seconds):
-        message = "not the object of a delta and its times"
-        raise canon.DecodeError(message)
+        raise canon.DecodeError("not the object of a delta and its times")
     return tuple(_entry(row, mtime_s) for row, mtime_s in zip(rows, seconds, strict=True))
 
 
@@ -137,8 +134,7 @@ def _entry(row: canon.Value, mtime_s: canon.Value) -> DeltaEntry:
                 mtime_s=seconds,
             )
         case _:
-            message = "not an entry of a delta"
-            raise canon.DecodeError(message)
+            raise canon.DecodeError("not an entry of a delta")
 
 
 def _xattrs(values: dict[str, canon.Value]) -> tuple[tuple[str, bytes], ...]:
@@ -152,5 +148,4 @@ def _device(value: canon.Value) -> tuple[int, int] | None:
         case [int(major), int(minor)]:
             return major, minor
         case _:
-            message = "not the numbers of a device"
-            raise canon.DecodeError(message)
+            raise canon.DecodeError("not the numbers of a device")

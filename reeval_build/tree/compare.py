@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from reeval_build.tree.directory import EMPTY, Kind
+from reeval_build.paths import Parts
+from reeval_build.tree.directory import EMPTY, Entry, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from reeval_build.digest import Digest
-    from reeval_build.paths import Parts
-    from reeval_build.tree.directory import Entry, Loader
+    from reeval_build.tree.directory import Loader
 
 
 class ChangeKind(Enum):

@@ -12,7 +12,9 @@ from reeval_build.digest import TREE, Digest
 from reeval_build.paths import check_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterator, Mapping
+
+    from reeval_build.paths import Parts
 
 
 class Kind(Enum):
@@ -91,8 +93,7 @@ def decode(data: bytes) -> Directory:
     """The directory that `encode` wrote. Raises `canon.DecodeError` or `PathError` for anything else."""
     rows = canon.decode(data)
     if not isinstance(rows, list):
-        message = "not the object of a directory"
-        raise canon.DecodeError(message)
+        raise canon.DecodeError("not the object of a directory")
     return dict(_entry(row) for row in rows)
 
 
@@ -103,8 +104,7 @@ def _entry(row: canon.Value) -> tuple[bytes, Entry]:
         case [bytes(name), "l", bytes(target), int(size)]:
             return check_name(name), Entry(Kind.SYMLINK, None, size, target)
         case _:
-            message = "not an entry of a directory"
-            raise canon.DecodeError(message)
+            raise canon.DecodeError("not an entry of a directory")
 
 
 def tree_digest(entries: Mapping[bytes, Entry]) -> Digest:
@@ -112,9 +112,9 @@ def tree_digest(entries: Mapping[bytes, Entry]) -> Digest:
     return TREE.digest(encode(entries))
 
 
-def walk(root: Digest, load: Loader) -> Iterable[tuple[tuple[bytes, ...], Entry]]:
+def walk(root: Digest, load: Loader) -> Iterator[tuple[Parts, Entry]]:
     """Every entry below `root` with the names that lead to it: a directory before what is in it, sorted by name."""
-    pending = [((), root)]
+    pending: list[tuple[Parts, Digest]] = [((), root)]
     while pending:
         above, digest = pending.pop()
         entries = load(digest)

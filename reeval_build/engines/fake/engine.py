@@ -119,5 +119,5 @@ def _make_writable_and_retry(remove: Callable[..., object], path: str, _error: o
     """What a command made read-only is removed all the same."""
     os.chmod(Path(path).parent, stat.S_IRWXU)
     if not Path(path).is_symlink():
-        os.chmod(path, stat.S_IRWXU)  # noqa: PTH101 - as rmtree names it
+        os.chmod(path, stat.S_IRWXU)
     remove(path)

@@ -17,7 +17,7 @@ from reeval_build.ports.engine import CommandTimeoutError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from typing import BinaryIO
+    from typing import IO, BinaryIO
 
     from reeval_build.ports.engine import Cancellation
 
@@ -46,7 +46,7 @@ def run(
     """
     mark = secrets.token_hex(16)
     try:
-        process = subprocess.Popen(  # noqa: S603 - running what the author wrote is the purpose
+        process = subprocess.Popen(
             command,
             cwd=cwd,
             env={**env, _MARK: mark},
@@ -75,7 +75,7 @@ def _could_not_start(command: Sequence[str], cwd: Path, error: OSError, stderr: 
 
 def _pump(
     process: subprocess.Popen[bytes],
-    streams: Mapping[object, BinaryIO],
+    streams: Mapping[IO[bytes] | None, BinaryIO],
     timeout_s: float | None,
     cancel: Cancellation,
 ) -> None:
@@ -83,6 +83,7 @@ def _pump(
     deadline = None if timeout_s is None else time.monotonic() + timeout_s
     with selectors.DefaultSelector() as selector:
         for source, target in streams.items():
+            assert source is not None, "it was opened as a pipe"
             selector.register(source, selectors.EVENT_READ, target)
         while process.poll() is None:
             _pass_on(selector, _LOOK_AGAIN_S)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final
 
 import attrs
 
-from reeval_build.digest import BLOB
+from reeval_build.digest import BLOB, DELTA, TREE
 from reeval_build.errors import InfraError
+from reeval_build.paths import Parts
 from reeval_build.state.delta import DeltaEntry, DeltaKind, decode
-from reeval_build.digest import DELTA, TREE
 from reeval_build.state.state import PlacedTree
 from reeval_build.tree import directory
 from reeval_build.tree.directory import Kind, walk
@@ -20,8 +20,6 @@ from reeval_build.tree.directory import Kind, walk
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from reeval_build.digest import Digest
-    from reeval_build.paths import Parts
     from reeval_build.ports.objects import Objects
     from reeval_build.state.state import State
 
@@ -112,8 +110,8 @@ class _Writer:
         path = self.path(entry.parts)
         match entry.kind:
             case DeltaKind.DIRECTORY:
-                if not stays and not os.path.isdir(path):  # noqa: PTH112 - paths are bytes here
-                    os.mkdir(path)  # noqa: PTH102
+                if not stays and not os.path.isdir(path):
+                    os.mkdir(path)
             case DeltaKind.FILE:
                 self._write_file(path, entry)
             case DeltaKind.HARD_LINK:
@@ -125,15 +123,14 @@ class _Writer:
             case DeltaKind.FIFO:
                 os.mkfifo(path)
             case _:
-                message = f"{os.fsdecode(entry.path)} is a device, which a fake sandbox cannot have"
-                raise InfraError(message)
+                raise InfraError(f"{os.fsdecode(entry.path)} is a device, which a fake sandbox cannot have")
         if entry.kind is not DeltaKind.SYMLINK:
-            os.chmod(path, entry.mode)  # noqa: PTH101
+            os.chmod(path, entry.mode)
             os.utime(path, (entry.mtime_s, entry.mtime_s))
         self.entries[entry.parts] = entry
 
     def _write_file(self, path: bytes, entry: DeltaEntry) -> None:
-        with self._objects.open(BLOB, entry.content) as source, open(path, "xb") as target:  # noqa: PTH123
+        with self._objects.open(BLOB, entry.content) as source, open(path, "xb") as target:
             shutil.copyfileobj(source, target, _CHUNK_BYTES)
 
     def _remove(self, parts: Parts) -> None:
@@ -141,10 +138,10 @@ class _Writer:
         self._remove_below(parts)
         if self.entries.pop(parts, None) is None:
             return
-        if os.path.isdir(path) and not os.path.islink(path):  # noqa: PTH112, PTH114
-            os.rmdir(path)  # noqa: PTH106
+        if os.path.isdir(path) and not os.path.islink(path):
+            os.rmdir(path)
         else:
-            os.unlink(path)  # noqa: PTH108
+            os.unlink(path)
 
     def _remove_below(self, above: Parts) -> None:
         below = [parts for parts in self.entries if len(parts) > len(above) and parts[: len(above)] == above]
@@ -168,6 +165,6 @@ def _wait_for_next_tick(root: bytes, stamps: Iterable[Stamp]) -> None:
     newest = max((stamp.ctime_ns for stamp in stamps), default=0)
     while True:
         os.utime(root)
-        if os.stat(root).st_ctime_ns > newest:  # noqa: PTH116
+        if os.stat(root).st_ctime_ns > newest:
             return
         time.sleep(0.001)

@@ -37,8 +37,9 @@ def scan(root: bytes, places: Iterable[Parts], restored: Restored, batch: Batch)
             seen.update(_walk(root, place))
         changed = list(_Reader(root, restored, seen, batch).read())
     except OSError as error:
-        message = f"{os.fsdecode(error.filename or root)} in the sandbox cannot be read: {error.strerror}"
-        raise InfraError(message) from error
+        raise InfraError(
+            f"{os.fsdecode(error.filename or root)} in the sandbox cannot be read: {error.strerror}"
+        ) from error
     directories = {parts for parts, status in seen.items() if stat.S_ISDIR(status.st_mode)}
     topmost = (parts for parts in restored.entries if parts not in seen and parts[:-1] in directories)
     return in_order([*changed, *(DeltaEntry(parts=parts, kind=DeltaKind.DELETED) for parts in topmost)])
@@ -62,14 +63,13 @@ def _checked(above: Parts, name: bytes) -> bytes:
     try:
         return check_name(name)
     except PathError as error:
-        message = f"{os.fsdecode(b'/'.join((*above, name)))} in the sandbox cannot be kept: it {error.reason}"
-        raise InfraError(message) from error
+        raise InfraError(
+            f"{os.fsdecode(b'/'.join((*above, name)))} in the sandbox cannot be kept: it {error.reason}"
+        ) from error
 
 
 class _Reader:
-    def __init__(
-        self, root: bytes, restored: Restored, seen: dict[Parts, os.stat_result], batch: Batch
-    ) -> None:
+    def __init__(self, root: bytes, restored: Restored, seen: dict[Parts, os.stat_result], batch: Batch) -> None:
         self._root = root
         self._restored = restored
         self._seen = seen
@@ -113,7 +113,7 @@ class _Reader:
         first = self._by_inode.get((status.st_dev, status.st_ino)) if status.st_nlink > 1 else None
         if first is not None:
             return attrs.evolve(first, parts=parts, kind=DeltaKind.HARD_LINK, target=first.path)
-        with open(path, "rb") as source:  # noqa: PTH123 - paths are bytes here
+        with open(path, "rb") as source:
             digest, size = self._batch.add_stream(BLOB, source)
         entry = DeltaEntry(
             parts=parts,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 import cattrs
 from cattrs.strategies import configure_tagged_union
@@ -56,7 +56,8 @@ class LocalRecords:
                 some = wanted[start : start + _LOOK_UP_AT_ONCE]
                 marks = ",".join("?" * len(some))
                 rows = self._database.connection.execute(
-                    "SELECT recipe, key, phase, output, material, seconds, log FROM recipes JOIN records USING (key)"  # noqa: S608
+                    "SELECT recipe, key, phase, output, material, seconds, log"  # noqa: S608 - only question marks
+                    " FROM recipes JOIN records USING (key)"
                     f" WHERE recipe IN ({marks})",
                     some,
                 )
@@ -111,7 +112,7 @@ def _record(row: tuple[bytes, bytes, str, str, bytes, float, str | None]) -> Rec
         key=Digest(key),
         recipe=Digest(recipe),
         phase=phase,
-        output=_CONVERTER.structure(json.loads(output), Output),
+        output=_CONVERTER.structure(json.loads(output), cast("type[Output]", Output)),
         material=material,
         seconds=seconds,
         log=log,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
 from reeval_build.stores.local.database import Database, StoreAccessError
 from reeval_build.stores.local.objects import LocalObjects
@@ -54,10 +54,12 @@ class LocalStore:
         self.objects.close()
         self._database.close()
 
-    def __enter__(self) -> LocalStore:
+    def __enter__(self) -> Self:
         """The store itself."""
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         """Close."""
         self.close()
