@@ -1,0 +1,142 @@
+"""Base images: what they are by content, and where the engine has them."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any, Final
+
+import attrs
+from docker.errors import NotFound
+
+from reeval_build import canon
+from reeval_build.digest import Digest, Domain
+from reeval_build.engines.docker.connection import EngineRefusalError, one_line
+from reeval_build.errors import InfraError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from reeval_build.engines.docker.connection import Connection
+
+BASE_IMAGE: Final = Domain("base-image", 1)
+
+
+class MissingImageError(InfraError):
+    """An image that the engine neither has nor can pull."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(
+            f"image {name!r} is not in the engine and could not be pulled: {reason}",
+            hint="check the name, `docker login` to its registry, or build it under this name",
+        )
+        self.name, self.reason = name, reason
+
+
+class MovedImageError(InfraError):
+    """An image that went away during the run, and whose name is another image's now."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"image {name!r} is not what it was when the run began", hint="run the command again")
+        self.name = name
+
+
+@attrs.frozen(kw_only=True)
+class BaseImage:
+    """An image: by content first, then how it is found. `layers` are uncompressed digests, lowest first."""
+
+    operating_system: str
+    architecture: str
+    variant: str
+    layers: tuple[str, ...]
+    env: tuple[str, ...]
+
+    name: str = attrs.field(eq=False)
+    image_id: str = attrs.field(eq=False)
+
+    @property
+    def platform(self) -> str:
+        """The platform as images name it, `linux/arm64/v8`."""
+        return "/".join(part for part in (self.operating_system, self.architecture, self.variant) if part)
+
+    @property
+    def identity(self) -> Digest:
+        """Equal for images in which commands see the same, whatever they are called and whenever they were made."""
+        return BASE_IMAGE.digest(
+            canon.encode(
+                {
+                    "os": self.operating_system,
+                    "architecture": self.architecture,
+                    "variant": self.variant,
+                    "layers": self.layers,
+                    "env": self.env,
+                }
+            )
+        )
+
+
+class BaseImages:
+    """The base images of an engine; safe to use from several threads."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._known: dict[Digest, BaseImage] = {}
+        self._guard = threading.Lock()
+
+    def resolve(self, name: str) -> BaseImage:
+        """The image called `name` now; it is pulled when the engine has none of that name.
+
+        Raises:
+            MissingImageError: when there is none.
+        """
+        details = self._connection.find_image(name)
+        if details is None:
+            self._pull(name)
+            details = self._connection.find_image(name)
+        if details is None:
+            raise MissingImageError(name, "the engine does not have it after pulling it")
+        image = _read(name, details)
+        with self._guard:
+            self._known[image.identity] = image
+        return image
+
+    def find(self, identity: Digest) -> BaseImage:
+        """The image that was resolved as `identity`, pulled again if the engine lost it since.
+
+        Raises:
+            MissingImageError: when it is lost for good.
+            MovedImageError: when its name is another image's now.
+        """
+        with self._guard:
+            image = self._known[identity]
+        if self._connection.find_image(image.image_id) is not None:
+            return image
+        again = self.resolve(image.name)
+        if again.identity != identity:
+            raise MovedImageError(image.name)
+        return again
+
+    def _pull(self, name: str) -> None:
+        try:
+            with self._connection.asked_to(f"pull image {name!r}"):
+                try:
+                    events = list(self._connection.patient.pull(name, stream=True, decode=True))
+                except NotFound as error:
+                    raise MissingImageError(name, one_line(error.explanation or str(error))) from error
+        except EngineRefusalError as error:
+            raise MissingImageError(name, error.reason) from error
+        for event in events:
+            if "error" in event:
+                raise MissingImageError(name, one_line(event["error"]))
+
+
+def _read(name: str, details: Mapping[str, Any]) -> BaseImage:
+    config = details.get("Config") or {}
+    return BaseImage(
+        operating_system=details["Os"],
+        architecture=details["Architecture"],
+        variant=details.get("Variant") or "",
+        layers=tuple(details["RootFS"].get("Layers") or ()),
+        env=tuple(config.get("Env") or ()),
+        name=name,
+        image_id=details["Id"],
+    )

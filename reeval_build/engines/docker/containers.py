@@ -1,0 +1,79 @@
+"""Containers of ours: made, always removed, and looked for when a run that was killed left some."""
+
+from __future__ import annotations
+
+import secrets
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Final
+
+from docker.errors import APIError, NotFound
+from docker.types import LogConfig
+
+from reeval_build.engines.owner import is_dead
+from reeval_build.errors import InfraError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from reeval_build.engines.docker.connection import Connection
+
+OWNER_LABEL: Final = "reeval-build.owner"
+USER: Final = "0:0"
+
+# Waits for ever in a child, and collects the processes that others leave behind meanwhile: with nothing but a shell.
+_IDLE: Final = ["/bin/sh", "-c", "(read -r _); :"]
+_HOST_NAME: Final = "sandbox"
+
+
+@contextmanager
+def running(connection: Connection, image: str, *, owner: str) -> Iterator[str]:
+    """A container of `image` in which nothing happens by itself; it is gone when the block ends, however it ends."""
+    # Known before the container is: so it is found even when the answer to its making never arrives.
+    name = f"reeval-build-{secrets.token_hex(8)}"
+    try:
+        _start(connection, image, name, owner)
+        yield name
+    except BaseException:
+        with suppress(InfraError):
+            _remove(connection, name)
+        raise
+    _remove(connection, name)
+
+
+def remove_leftovers(connection: Connection) -> None:
+    """Remove what processes that have ended left in the engine: containers, and images that they were read through."""
+    quick, wanted = connection.quick, {"label": OWNER_LABEL}
+    with connection.asked_to("look for leftovers"):
+        for container in quick.containers(all=True, filters=wanted):
+            if is_dead(container["Labels"][OWNER_LABEL]):
+                with suppress(APIError):
+                    quick.remove_container(container["Id"], force=True, v=True)
+        for image in quick.images(filters=wanted):
+            if is_dead(image["Labels"][OWNER_LABEL]):
+                with suppress(APIError):
+                    quick.remove_image(image["Id"], force=True, noprune=True)
+
+
+def _start(connection: Connection, image: str, name: str, owner: str) -> None:
+    api = connection.patient
+    with connection.asked_to("start a sandbox"):
+        api.create_container(
+            image,
+            entrypoint=_IDLE[:1],
+            command=_IDLE[1:],
+            name=name,
+            hostname=_HOST_NAME,
+            labels={OWNER_LABEL: owner},
+            stdin_open=True,
+            user=USER,
+            working_dir="/",
+            # The SDK would put what the client's settings say about proxies into the container's environment.
+            use_config_proxy=False,
+            host_config=api.create_host_config(init=False, log_config=LogConfig(type="none")),
+        )
+        api.start(name)
+
+
+def _remove(connection: Connection, name: str) -> None:
+    with connection.asked_to("remove a sandbox"), suppress(NotFound):
+        connection.quick.remove_container(name, force=True, v=True)

@@ -1,0 +1,130 @@
+"""The engine: what base images are, and sandboxes that start as states."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import attrs
+
+from reeval_build.engines.docker import facts
+from reeval_build.engines.docker.bases import BaseImages
+from reeval_build.engines.docker.committed import read_committed
+from reeval_build.engines.docker.connection import Connection, EngineRefusalError
+from reeval_build.engines.docker.containers import remove_leftovers, running
+from reeval_build.engines.docker.endpoint import Endpoint, current_endpoint
+from reeval_build.engines.docker.images import StateImages
+from reeval_build.engines.docker.sandbox import HOME, WORKSPACE, ContainerSandbox
+from reeval_build.engines.docker.upper import read_upper
+from reeval_build.engines.owner import current_owner
+from reeval_build.errors import CancelledError
+from reeval_build.model.spec import DockerSandbox
+from reeval_build.plan.resolution import Base
+from reeval_build.state.state import Layout
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from reeval_build.model.spec import Sandbox as SandboxSpec
+    from reeval_build.ports.engine import Cancellation
+    from reeval_build.ports.objects import Batch, Objects
+    from reeval_build.state.delta import DeltaEntry
+    from reeval_build.state.state import State
+
+_LAYOUT: Final = Layout(workspace=(WORKSPACE.strip("/").encode(),), home=(HOME.strip("/").encode(),))
+
+
+@attrs.frozen(kw_only=True)
+class _Parts:
+    """What is there once the engine has answered."""
+
+    connection: Connection
+    facts: facts.EngineFacts
+    bases: BaseImages
+    images: StateImages
+
+
+class DockerEngine:
+    """Sandboxes as containers; see `ports.engine.Engine`. Nothing is asked of the engine before it is needed.
+
+    Args:
+        objects: where the trees and deltas of states are.
+        scratch: a directory for temporary files; it is made when it is not there.
+        address: of the engine, `unix://...` or `tcp://...`; by default the one that Docker's own client would use.
+        portable: read changes through a committed image even where the engine's disk could be read, which is faster.
+    """
+
+    def __init__(self, objects: Objects, *, scratch: Path, address: str | None = None, portable: bool = False) -> None:
+        self._objects = objects
+        self._scratch = scratch
+        self._address = address
+        self._portable = portable
+        self._parts: _Parts | None = None
+        self._guard = threading.Lock()
+
+    @property
+    def layout(self) -> Layout:
+        """See `ports.engine.Engine.layout`."""
+        return _LAYOUT
+
+    def resolve(self, sandbox: SandboxSpec) -> Base:
+        """See `ports.engine.Engine.resolve`."""
+        assert isinstance(sandbox, DockerSandbox), "another engine's sandbox"
+        image = self._connected().bases.resolve(sandbox.image)
+        return Base(identity=image.identity, platform=image.platform, reference=image.image_id)
+
+    @contextmanager
+    def start(self, state: State, *, cancel: Cancellation) -> Iterator[ContainerSandbox]:
+        """See `ports.engine.Engine.start`."""
+        parts = self._connected()
+        image = parts.images.provide(state, cancel=cancel)
+        if cancel.is_set():
+            raise CancelledError
+        with running(parts.connection, image, owner=current_owner()) as container:
+            yield ContainerSandbox(parts.connection, container, partial(self._read_delta, parts), cancel=cancel)
+
+    def close(self) -> None:
+        """Close the connections to the engine."""
+        with self._guard:
+            if self._parts is not None:
+                self._parts.connection.close()
+            self._parts = None
+
+    def _connected(self) -> _Parts:
+        with self._guard:
+            if self._parts is None:
+                self._parts = self._connect()
+            return self._parts
+
+    def _connect(self) -> _Parts:
+        endpoint = current_endpoint() if self._address is None else Endpoint(address=self._address)
+        connection = Connection(endpoint)
+        known = facts.learn(connection)
+        if known.unsupported is not None:
+            connection.close()
+            raise facts.UnsupportedEngineError(known.unsupported)
+        remove_leftovers(connection)
+        bases = BaseImages(connection)
+        images = StateImages(connection, self._objects, bases, scratch=self._scratch)
+        return _Parts(connection=connection, facts=known, bases=bases, images=images)
+
+    def _read_delta(self, parts: _Parts, container: str, batch: Batch) -> tuple[DeltaEntry, ...]:
+        upper = None if self._portable or not parts.facts.uppers_readable else _upper(parts.connection, container)
+        if upper is None:
+            return read_committed(parts.connection, container, batch)
+        entries = read_upper(upper, batch)
+        if _upper(parts.connection, container) is None:
+            raise EngineRefusalError("keep a container", "it was removed while it was read")
+        return entries
+
+
+def _upper(connection: Connection, container: str) -> Path | None:
+    """The directory that has the changes of a container, if it can be read from here."""
+    with connection.asked_to("look at a container"):
+        details = connection.quick.inspect_container(container)
+    upper = Path(details["GraphDriver"]["Data"]["UpperDir"])
+    is_going = details["State"]["Dead"] or details["State"]["Status"] == "removing"
+    return upper if upper.is_dir() and not is_going else None

@@ -1,0 +1,180 @@
+"""States as images of the engine: found by their content, made when they are not there, never relied on."""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Final
+
+import attrs
+
+from reeval_build.engines.docker.archive import StateImage, docker_archive
+from reeval_build.engines.docker.connection import EngineRefusalError, one_line
+from reeval_build.engines.docker.layers import written
+from reeval_build.errors import CancelledError, InfraError
+from reeval_build.state.state import State
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from reeval_build.digest import Digest
+    from reeval_build.engines.docker.bases import BaseImage, BaseImages
+    from reeval_build.engines.docker.connection import Connection
+    from reeval_build.ports.engine import Cancellation
+    from reeval_build.ports.objects import Objects
+
+REPOSITORY: Final = "reeval-build/state"
+STATE_LABEL: Final = "reeval-build.state"
+FORMAT_LABEL: Final = "reeval-build.format"
+
+_FORMAT: Final = "1"
+"""Changed with what the layers of a state look like: an image of another format is made anew."""
+
+_MAX_LAYERS: Final = 125
+"""What Docker's layer store refuses to exceed."""
+
+
+class TooManyLayersError(InfraError):
+    """A state of more layers than an image can have."""
+
+    def __init__(self, layers: int) -> None:
+        super().__init__(
+            f"the state would be an image of {layers} layers, and the engine takes no more than {_MAX_LAYERS}",
+            hint="put several setup or install steps into one, or start from an image of fewer layers",
+        )
+        self.layers = layers
+
+
+@attrs.frozen(kw_only=True)
+class _Found:
+    """An image in the engine that a state can be put on, with how many deltas of the state it has."""
+
+    image_id: str
+    layers: tuple[str, ...]
+    deltas: int
+
+
+class StateImages:
+    """Makes images of states; safe to use from several threads, which wait for each other over the same state."""
+
+    def __init__(self, connection: Connection, objects: Objects, bases: BaseImages, *, scratch: Path) -> None:
+        self._connection = connection
+        self._objects = objects
+        self._bases = bases
+        self._scratch = scratch
+        self._locks: defaultdict[Digest, threading.Lock] = defaultdict(threading.Lock)
+        self._guard = threading.Lock()
+
+    def provide(self, state: State, *, cancel: Cancellation) -> str:
+        """The id of an image of `state`, which is made when the engine has none.
+
+        Only the deltas above the nearest state that has an image are read and loaded, all in one archive. Each state
+        on the way gets an image in it, too: that costs a few hundred bytes, and the next state that branches off in
+        the middle finds its start there.
+
+        Raises:
+            LostObjectError: when the store lacks a piece of the state.
+            TooManyLayersError: when no image can hold it.
+            InfraError: when the base is gone, or the engine fails.
+        """
+        found = self._find(state)
+        if found is not None:
+            return found.image_id
+        base = self._bases.find(state.base)
+        layers = len(base.layers) + len(state.deltas)
+        if layers > _MAX_LAYERS:
+            raise TooManyLayersError(layers)
+        self._scratch.mkdir(parents=True, exist_ok=True)
+        with ExitStack() as held:
+            # Two states share nothing but their lowest deltas, so locking upwards cannot end in a deadlock.
+            for missing in self._missing(state):
+                held.enter_context(self._lock(missing))
+            try:
+                return self._make(state, base, cancel)
+            except EngineRefusalError:
+                # Somebody may just have removed the image that the layers were to go on: look again, once.
+                return self._make(state, self._bases.find(state.base), cancel)
+
+    def _make(self, state: State, base: BaseImage, cancel: Cancellation) -> str:
+        start = self._nearest(state)
+        if start is None:
+            start = _Found(image_id=base.image_id, layers=base.layers, deltas=-1)
+        if start.deltas < len(state.deltas):
+            self._load(state, base, start, cancel)
+        made = self._find(state)
+        if made is None:
+            raise EngineRefusalError("load a state", "the image is not there afterwards")
+        return made.image_id
+
+    def _load(self, state: State, base: BaseImage, start: _Found, cancel: Cancellation) -> None:
+        with ExitStack() as open_layers:
+            new = [
+                open_layers.enter_context(written(delta, self._objects, scratch=self._scratch))
+                for delta in state.deltas[max(start.deltas, 0) :]
+            ]
+            layers = (*start.layers, *(layer.diff_id for layer in new))
+            images = [
+                _image(_below(state, count), base, layers[: len(base.layers) + count])
+                for count in range(start.deltas + 1, len(state.deltas) + 1)
+            ]
+            with self._connection.asked_to("load a state"):
+                archive = _until(cancel, docker_archive(images, new))
+                events = list(self._connection.patient.load_image(archive))  # type: ignore[no-untyped-call]
+        for event in events:
+            if "error" in event:
+                raise EngineRefusalError("load a state", one_line(event["error"]))
+
+    def _missing(self, state: State) -> Iterable[State]:
+        start = self._nearest(state)
+        first = 0 if start is None else start.deltas + 1
+        return [_below(state, count) for count in range(first, len(state.deltas) + 1)]
+
+    def _nearest(self, state: State) -> _Found | None:
+        for count in range(len(state.deltas), -1, -1):
+            found = self._find(_below(state, count))
+            if found is not None:
+                return found
+        return None
+
+    def _find(self, state: State) -> _Found | None:
+        content = state.content.hex
+        details = self._connection.find_image(f"{REPOSITORY}:{content}")
+        if details is None:
+            return None
+        labels = details["Config"].get("Labels") or {}
+        if not _labels(state).items() <= labels.items():
+            return None
+        return _Found(image_id=details["Id"], layers=tuple(details["RootFS"]["Layers"]), deltas=len(state.deltas))
+
+    def _lock(self, state: State) -> threading.Lock:
+        with self._guard:
+            return self._locks[state.content]
+
+
+def _below(state: State, count: int) -> State:
+    return State(state.base, state.deltas[:count])
+
+
+def _image(state: State, base: BaseImage, layers: tuple[str, ...]) -> StateImage:
+    return StateImage(
+        name=f"{REPOSITORY}:{state.content.hex}",
+        operating_system=base.operating_system,
+        architecture=base.architecture,
+        variant=base.variant,
+        env=base.env,
+        labels=_labels(state),
+        layers=layers,
+    )
+
+
+def _labels(state: State) -> dict[str, str]:
+    return {STATE_LABEL: state.content.hex, FORMAT_LABEL: _FORMAT}
+
+
+def _until(cancel: Cancellation, chunks: Iterable[bytes]) -> Iterator[bytes]:
+    for chunk in chunks:
+        if cancel.is_set():
+            raise CancelledError
+        yield chunk

@@ -1,0 +1,144 @@
+"""A container in which commands run, and whose changes are read at the end."""
+
+from __future__ import annotations
+
+import posixpath
+import time
+from typing import TYPE_CHECKING, Final
+
+from docker.errors import APIError
+
+from reeval_build.engines.docker.output import CommandOutput, Demultiplexer, started
+from reeval_build.errors import CancelledError, InfraError
+from reeval_build.ports.engine import CommandTimeoutError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import BinaryIO, Protocol
+
+    from reeval_build.engines.docker.connection import Connection
+    from reeval_build.ports.engine import Cancellation
+    from reeval_build.ports.objects import Batch
+    from reeval_build.state.delta import DeltaEntry
+
+    class DeltaReader(Protocol):
+        """Reads what an ended container changed."""
+
+        def __call__(self, container: str, batch: Batch, /) -> tuple[DeltaEntry, ...]:
+            """The changes, in order; the bytes of files are added to `batch`."""
+
+
+WORKSPACE: Final = "/workspace"
+HOME: Final = "/root"
+USER: Final = "0:0"
+
+_IN_DIRECTORY: Final = 'cd -- "$1" || exit; shift; exec "$@"'
+_TICK_S: Final = 0.1
+_SILENCE_S: Final = 2.0
+_NOT_RUNNING: Final = 409
+
+
+class ContainerSandbox:
+    """A running container as a sandbox; see `ports.engine.Sandbox`."""
+
+    def __init__(
+        self, connection: Connection, container: str, read_delta: DeltaReader, *, cancel: Cancellation
+    ) -> None:
+        self._connection = connection
+        self.container = container
+        self._read_delta = read_delta
+        self._cancel = cancel
+
+    def execute(
+        self,
+        command: Sequence[str],
+        *,
+        cwd: str,
+        env: Mapping[str, str],
+        stdout: BinaryIO,
+        stderr: BinaryIO,
+        timeout_s: float | None = None,
+    ) -> int:
+        """See `ports.engine.Sandbox.execute`."""
+        limits = _Limits(self._cancel, timeout_s)
+        try:
+            limits.check()
+            exec_id = self._create(command, cwd, env)
+            with started(self._connection, exec_id) as output:
+                self._pass_on(output, Demultiplexer(stdout, stderr), exec_id, limits)
+            while (exit_code := self._exit_code(exec_id)) is None:
+                limits.check()
+                time.sleep(_TICK_S)
+        except (CancelledError, CommandTimeoutError) as stop:
+            self._stop(stop)
+            raise
+        return exit_code
+
+    def capture(self, batch: Batch) -> tuple[DeltaEntry, ...]:
+        """See `ports.engine.Sandbox.capture`."""
+        self._end()
+        return self._read_delta(self.container, batch)
+
+    def _create(self, command: Sequence[str], cwd: str, env: Mapping[str, str]) -> str:
+        with self._connection.asked_to("create a command"):
+            created = self._connection.quick.exec_create(
+                self.container,
+                ["/bin/sh", "-c", _IN_DIRECTORY, "sh", posixpath.join(WORKSPACE, cwd), *command],
+                environment={"HOME": HOME, **env},
+                user=USER,
+                workdir="/",
+            )
+        return str(created["Id"])
+
+    def _pass_on(self, output: CommandOutput, sink: Demultiplexer, exec_id: str, limits: _Limits) -> None:
+        last_heard = time.monotonic()
+        while (data := output.read(wait_s=_TICK_S)) != b"":
+            limits.check()
+            if data is not None:
+                sink.feed(data)
+                last_heard = time.monotonic()
+            elif time.monotonic() - last_heard > _SILENCE_S:
+                # A process that was left in the background can hold the stream open for ever.
+                if self._exit_code(exec_id) is not None:
+                    return
+                last_heard = time.monotonic()
+
+    def _exit_code(self, exec_id: str) -> int | None:
+        with self._connection.asked_to("look at a command"):
+            details = self._connection.quick.exec_inspect(exec_id)
+        code = details["ExitCode"]
+        return None if details["Running"] or code is None else int(code)
+
+    def _stop(self, reason: CancelledError | CommandTimeoutError) -> None:
+        try:
+            self._end()
+        except InfraError:
+            # Whoever told the run to stop is not kept waiting by an engine that hangs as well.
+            if not isinstance(reason, CancelledError):
+                raise
+
+    def _end(self) -> None:
+        """Kill the first process of the container, and with it its process namespace: nothing in it survives that."""
+        with self._connection.asked_to("end a container"):
+            try:
+                self._connection.quick.kill(self.container)
+            except APIError as error:
+                if error.status_code != _NOT_RUNNING:
+                    raise
+            self._connection.quick.wait(self.container, timeout=self._connection.quick.timeout)
+
+
+class _Limits:
+    """Tells when a command must end before it has ended by itself."""
+
+    def __init__(self, cancel: Cancellation, timeout_s: float | None) -> None:
+        self._cancel = cancel
+        self._timeout_s = timeout_s
+        self._started = time.monotonic()
+
+    def check(self) -> None:
+        """Raise CancelledError or CommandTimeoutError when it is time."""
+        if self._cancel.is_set():
+            raise CancelledError
+        if self._timeout_s is not None and time.monotonic() - self._started >= self._timeout_s:
+            raise CommandTimeoutError(self._timeout_s)
