@@ -16,6 +16,7 @@ from reeval_build.execute.phases import StepFailedError, perform
 from reeval_build.execute.threads import Workers, workers
 from reeval_build.plan.graph import Graph, content_key
 from reeval_build.plan.outputs import Output, content_of
+from reeval_build.plan.record import cell_record
 from reeval_build.ports.events import NodeFinished, NodeWaiting, ObjectLost, Status
 from reeval_build.ports.objects import LostObjectError
 from reeval_build.ports.records import Record
@@ -102,7 +103,14 @@ class _Run:
                 self._context.cancel.set()
                 raise
         results = {recipe: self._results[recipe] for recipe in self._graph.nodes}
+        self._keep_cells()
         return Outcome(graph=self._graph, results=results, seconds=time.monotonic() - self._began)
+
+    def _keep_cells(self) -> None:
+        for planned in self._graph.cells:
+            snapshot = self._results[planned.snapshot].output
+            if snapshot is not None:
+                self._context.records.keep_cell(cell_record(planned, self._graph, snapshot))
 
     def _take_known(self) -> None:
         """Take what is recorded under the recipe keys, and mark for work only what a cell still lacks."""

@@ -11,6 +11,7 @@ from reeval_build import canon
 from reeval_build.digest import Digest, Domain
 from reeval_build.errors import InfraError
 from reeval_build.model.cells import Cell
+from reeval_build.plan.resolution import ResolvedTree
 from reeval_build.plan.work import Work, joined, material
 
 if TYPE_CHECKING:
@@ -73,11 +74,13 @@ def content_key(node_material: bytes) -> Digest:
 
 @attrs.frozen(kw_only=True)
 class PlannedCell:
-    """A cell, its key, and the node of its snapshot."""
+    """A cell, its key, the node of its snapshot, and what its workspace's repository was when it was planned."""
 
     cell: Cell
     key: Digest
     snapshot: Digest
+    workspace: ResolvedTree | None = None
+    warnings: tuple[str, ...] = ()
 
 
 @attrs.frozen(kw_only=True)
@@ -86,7 +89,11 @@ class Graph:
 
     nodes: Mapping[Digest, Node]
     cells: tuple[PlannedCell, ...]
-    warnings: tuple[str, ...] = ()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the plan warns of, each once."""
+        return tuple(dict.fromkeys(warning for planned in self.cells for warning in planned.warnings))
 
     def above(self, recipe: Digest) -> Iterator[Digest]:
         """The recipe keys of everything a node stands on, and its own, parents first."""

@@ -41,8 +41,7 @@ def plan(cells: Iterable[Cell], resolution: Resolution) -> Graph:
     """The graph of some cells. Nodes that cells have in common are in it once."""
     drawing = Drawing()
     planned = [_plan_cell(cell, resolution, drawing) for cell in cells]
-    warnings = dict.fromkeys(warning for cell in planned for warning in _warnings(cell.cell, resolution))
-    return Graph(nodes=drawing.nodes, cells=tuple(planned), warnings=tuple(warnings))
+    return Graph(nodes=drawing.nodes, cells=tuple(planned))
 
 
 def _plan_cell(cell: Cell, resolution: Resolution, drawing: Drawing) -> PlannedCell:
@@ -62,7 +61,14 @@ def _plan_cell(cell: Cell, resolution: Resolution, drawing: Drawing) -> PlannedC
         work = SetupWork(run=step.run, cwd=step.cwd, env=env, timeout_s=step.timeout_s, engine=cell.sandbox.kind)
         top = drawing.add(Node.of(work, (top,), label=shorten(step.run)), "state")
     snapshot = drawing.add(Node.of(SnapshotWork(layout=layout), (top, root), label=cell.environment.name), "snapshot")
-    return PlannedCell(cell=cell, key=_cell_key(cell, snapshot.recipe), snapshot=snapshot.recipe)
+    resolved = None if merged.workspace is None else resolution.workspaces[merged.workspace]
+    return PlannedCell(
+        cell=cell,
+        key=_cell_key(cell, snapshot.recipe),
+        snapshot=snapshot.recipe,
+        workspace=None if isinstance(resolved, InfraError) else resolved,
+        warnings=tuple(_warnings(cell, resolution)),
+    )
 
 
 def _plan_machine(cell: Cell, resolution: Resolution, drawing: Drawing) -> Parent:

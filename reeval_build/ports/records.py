@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from contextlib import AbstractContextManager
 
+    from reeval_build.plan.record import CellRecord
     from reeval_build.ports.engine import Cancellation
 
 
@@ -50,6 +51,12 @@ class Records(Protocol):
 
     def forget(self, key: Digest) -> None:
         """Drop a record that turned out not to be usable."""
+
+    def keep_cell(self, record: CellRecord) -> None:
+        """Keep the record of a cell under its key, in place of an earlier one."""
+
+    def cell(self, key: Digest) -> CellRecord | None:
+        """The record of a cell."""
 
     def exclusive(
         self, key: Digest, *, cancel: Cancellation, waiting: Callable[[str], None]

@@ -11,6 +11,7 @@ from cattrs.strategies import configure_tagged_union
 
 from reeval_build.digest import Digest
 from reeval_build.plan.outputs import Output
+from reeval_build.plan.record import CellRecord
 from reeval_build.ports.records import Record
 from reeval_build.state.state import Delta
 from reeval_build.stores.local.locks import exclusive
@@ -77,12 +78,11 @@ class LocalRecords:
     def publish(self, record: Record) -> None:
         """See `ports.records.Records.publish`."""
         output = json.dumps(_CONVERTER.unstructure(record.output, Output), sort_keys=True)
-        built_at = datetime.now(UTC).isoformat(timespec="seconds")
         with self._database.writing() as connection:
             connection.execute(
                 "INSERT OR REPLACE INTO records (key, phase, output, material, seconds, built_at, log)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (record.key.raw, record.phase, output, record.material, record.seconds, built_at, record.log),
+                (record.key.raw, record.phase, output, record.material, record.seconds, _now(), record.log),
             )
             connection.execute(
                 "INSERT OR REPLACE INTO recipes (recipe, key) VALUES (?, ?)", (record.recipe.raw, record.key.raw)
@@ -99,11 +99,29 @@ class LocalRecords:
             connection.execute("DELETE FROM recipes WHERE key = ?", (key.raw,))
             connection.execute("DELETE FROM records WHERE key = ?", (key.raw,))
 
+    def keep_cell(self, record: CellRecord) -> None:
+        """See `ports.records.Records.keep_cell`. A record that says the same is not written again."""
+        if self.cell(Digest.parse(record.key)) == record:
+            return
+        row = (Digest.parse(record.key).raw, record.name, json.dumps(_CONVERTER.unstructure(record)), _now())
+        with self._database.writing() as connection:
+            connection.execute("INSERT OR REPLACE INTO cells (key, name, record, built_at) VALUES (?, ?, ?, ?)", row)
+
+    def cell(self, key: Digest) -> CellRecord | None:
+        """See `ports.records.Records.cell`."""
+        with self._database.errors():
+            row = self._database.connection.execute("SELECT record FROM cells WHERE key = ?", (key.raw,)).fetchone()
+        return None if row is None else _CONVERTER.structure(json.loads(row[0]), CellRecord)
+
     def exclusive(
         self, key: Digest, *, cancel: Cancellation, waiting: Callable[[str], None]
     ) -> AbstractContextManager[None]:
         """See `ports.records.Records.exclusive`."""
         return exclusive(self._locks / key.hex, cancel=cancel, waiting=waiting)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def _record(row: tuple[bytes, bytes, str, str, bytes, float, str | None]) -> Record:

@@ -1,0 +1,86 @@
+"""What is written down of a cell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import attrs
+
+from reeval_build.plan.outputs import content_of
+from reeval_build.plan.resolution import base_name
+
+if TYPE_CHECKING:
+    from reeval_build.plan.graph import Graph, PlannedCell
+    from reeval_build.plan.outputs import Output
+
+
+@attrs.frozen(kw_only=True)
+class WorkspaceRecord:
+    """The code a cell's workspace started as: what was asked for, and what it was."""
+
+    repo: str
+    ref: str | None
+    path: str | None
+    init: bool
+    commit: str
+    tree: str
+
+
+@attrs.frozen(kw_only=True)
+class CellRecord:
+    """A cell whose snapshot is built: what a reader of results needs to know what it ran in.
+
+    `phase_keys` are the recipe keys of its nodes, in the order of the graph; `overrides` is what a layer replaced.
+    """
+
+    name: str
+    key: str
+    environment: str
+    layers: tuple[str, ...]
+    overrides: tuple[str, ...]
+    harness: str
+    sandbox: str
+    base: str
+    workspace: WorkspaceRecord | None
+    env: Mapping[str, str]
+    setup: tuple[str, ...]
+    snapshot: str
+    phase_keys: tuple[tuple[str, str], ...]
+    warnings: tuple[str, ...]
+
+
+def cell_record(planned: PlannedCell, graph: Graph, snapshot: Output) -> CellRecord:
+    """The record of a cell whose snapshot is `snapshot`."""
+    cell = planned.cell
+    above = [graph.nodes[recipe] for recipe in graph.above(planned.snapshot)]
+    return CellRecord(
+        name=cell.name,
+        key=planned.key.hex,
+        environment=cell.environment.name,
+        layers=tuple(layer.name for layer in cell.environment.layers),
+        overrides=cell.merged.overrides,
+        harness=cell.harness.kind,
+        sandbox=cell.sandbox.kind,
+        base=base_name(cell.sandbox),
+        workspace=_workspace(planned),
+        env=dict(cell.merged.env),
+        setup=tuple(step.run for step in cell.merged.setup),
+        snapshot=content_of(snapshot).hex,
+        phase_keys=tuple((node.phase, node.recipe.hex) for node in above),
+        warnings=planned.warnings,
+    )
+
+
+def _workspace(planned: PlannedCell) -> WorkspaceRecord | None:
+    workspace, resolved = planned.cell.merged.workspace, planned.workspace
+    if workspace is None or resolved is None:
+        return None
+    return WorkspaceRecord(
+        repo=workspace.repo,
+        ref=workspace.ref,
+        path=workspace.path,
+        init=workspace.init,
+        commit=resolved.commit,
+        tree=resolved.tree,
+    )
