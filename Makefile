@@ -15,8 +15,13 @@ unexport PYTHONHOME
 unexport PYTHONPATH
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-RUN := PATH="$(CURDIR)/$(VENV)/bin:$$PATH"
-PIP_INSTALL := $(VENV)/bin/python -m pip install -qq --editable
+BIN := $(VENV)/bin
+WITH_PATH := PATH="$(abspath $(BIN)):$$PATH"
+
+# A .venv whose Python no longer runs, since the machine's was replaced, is made again.
+$(shell $(BIN)/python -c '' 2>/dev/null || rm -f $(BIN)/python $(VENV)/installed $(VENV)/installed-dev)
+
+PIP_INSTALL := $(BIN)/python -m pip install -qq --editable
 
 .PHONY: help demo test lint format bench clean
 
@@ -29,38 +34,38 @@ help:
 	@echo "make clean   remove what make and the tools made"
 
 demo: $(VENV)/installed
-	@$(RUN) sh docs/examples/quickstart/demo.sh
+	@$(WITH_PATH) sh docs/examples/quickstart/demo.sh
 
 test: lint
-	$(RUN) python -m pytest $(ARGS)
+	$(WITH_PATH) python -m pytest $(ARGS)
 
 lint: $(VENV)/installed-dev
-	$(RUN) ruff check
-	$(RUN) ruff format --check
-	$(RUN) mypy
-	$(RUN) lint-imports
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
 
 format: $(VENV)/installed-dev
-	$(RUN) ruff check --fix
-	$(RUN) ruff format
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
 
 bench: $(VENV)/installed-dev
-	@$(RUN) python benchmarks/run.py
+	@$(WITH_PATH) python benchmarks/run.py
 
 clean:
 	rm -rf $(VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Editable, through one path entry and no import hook: tests see the sources as they are, and start-up costs the same.
-$(VENV)/installed: pyproject.toml $(VENV)/bin/python
+$(VENV)/installed: pyproject.toml $(BIN)/python
 	@$(PIP_INSTALL) .
 	@touch $@
 
-$(VENV)/installed-dev: pyproject.toml $(VENV)/bin/python
+$(VENV)/installed-dev: pyproject.toml $(BIN)/python
 	@$(PIP_INSTALL) '.[dev]'
 	@touch $@ $(VENV)/installed
 
-$(VENV)/bin/python:
+$(BIN)/python:
 	@command -v git >/dev/null || { echo "git is missing (on Debian: apt-get install git)" >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	  echo "$(PYTHON) is missing or older than 3.11: install Python 3.11 or later, or name one (make PYTHON=python3.12)" >&2; \

@@ -16,7 +16,6 @@ from tests.support.engine.needs import EngineError, environment
 
 _SUITE: Final = "bookworm"
 _PACKAGES: Final = ("git", "python3", "python3-venv", "ca-certificates")
-_CA_BUNDLE: Final = Path("/etc/ssl/certs/ca-certificates.crt")
 # What no test reads, and a third of all files: an image with fewer is quicker to load, pull and save.
 _NOT_NEEDED: Final = ("usr/share/doc/*", "usr/share/info/*", "usr/share/locale/*", "usr/share/man/*")
 _DOWNLOADED: Final = ("var/cache/apt/archives/*.deb", "var/lib/apt/lists/*_*")
@@ -26,8 +25,8 @@ _DEBOOTSTRAP_S: Final = 900.0
 @cache
 def ingredients() -> str:
     """A digest of all that decides what the images are: this recipe, and what it takes from the machine."""
-    parts = [Path(__file__).read_bytes(), platform.machine().encode(), _busybox().read_bytes(), _ca_bundle()]
-    parts.append(pip_settings.for_containers().encode())
+    parts = [Path(__file__).read_bytes(), platform.machine().encode(), _busybox().read_bytes()]
+    parts += [pip_settings.certificates(), pip_settings.for_containers().encode()]
     return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()[:32]
 
 
@@ -54,8 +53,8 @@ def debian_python(tar: Path) -> None:
     with tempfile.TemporaryDirectory(dir=tar.parent) as name:
         root = Path(name) / "root"
         _run("debootstrap", "--variant=minbase", f"--include={','.join(_PACKAGES)}", _SUITE, root)
-        if bundle := _ca_bundle():
-            (root / _CA_BUNDLE.relative_to("/")).write_bytes(bundle)
+        if certificates := pip_settings.certificates():
+            (root / "etc/ssl/certs/ca-certificates.crt").write_bytes(certificates)
         (root / "etc/pip.conf").write_text(pip_settings.for_containers())
         for pattern in (*_NOT_NEEDED, *_DOWNLOADED):
             for path in root.glob(pattern):
@@ -68,10 +67,6 @@ def _busybox() -> Path:
     if found is None:
         raise EngineError("busybox is missing: install the Debian package busybox-static")
     return Path(found)
-
-
-def _ca_bundle() -> bytes:
-    return _CA_BUNDLE.read_bytes() if _CA_BUNDLE.exists() else b""
 
 
 def _remove(path: Path) -> None:
