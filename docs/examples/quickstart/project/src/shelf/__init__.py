@@ -1,0 +1,3 @@
+"""Finds books in a catalogue."""
+
+__version__ = "1.0.0"

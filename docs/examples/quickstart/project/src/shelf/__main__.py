@@ -1,0 +1,5 @@
+import sys
+
+from shelf.cli import main
+
+sys.exit(main())
