@@ -86,7 +86,7 @@ class _Run:
         self._began = time.monotonic()
         self._results: dict[Digest, NodeResult] = {}
         self._waiting: dict[Digest, None] = {}
-        self._running: set[Digest] = set()
+        self._running: dict[Digest, float] = {}
         self._repaired: set[Digest] = set()
 
     def run(self, jobs: int) -> Outcome:
@@ -97,8 +97,7 @@ class _Run:
                 while self._waiting or len(pool):
                     self._begin_ready(pool)
                     for recipe, future in pool.finished() if len(pool) else ():
-                        self._running.discard(recipe)
-                        self._finish(recipe, future)
+                        self._finish(recipe, time.monotonic() - self._running.pop(recipe), future)
             except BaseException:
                 self._context.cancel.set()
                 raise
@@ -154,7 +153,7 @@ class _Run:
                 self._end(recipe, NodeResult(status=Status.SKIPPED))
             elif None not in results:
                 del self._waiting[recipe]
-                self._running.add(recipe)
+                self._running[recipe] = time.monotonic()
                 inputs = {parent.role: self._output(parent.recipe) for parent in node.parents}
                 pool.begin(recipe, partial(self._build, node, inputs))
 
@@ -202,13 +201,13 @@ class _Run:
         self._context.records.publish(record)
         return _Built(record=record, hit=False, seconds=seconds)
 
-    def _finish(self, recipe: Digest, future: Future[_Built]) -> None:
+    def _finish(self, recipe: Digest, seconds: float, future: Future[_Built]) -> None:
         try:
             built = future.result()
         except LostObjectError as lost:
-            self._repair(recipe, lost)
+            self._repair(recipe, lost, seconds)
         except InfraError as problem:
-            self._fail(recipe, problem)
+            self._fail(recipe, problem, seconds)
         except CancelledError as stopped:
             raise KeyboardInterrupt from stopped
         else:
@@ -216,10 +215,10 @@ class _Run:
             result = NodeResult(status=status, seconds=built.seconds, output=built.record.output, log=built.record.log)
             self._end(recipe, result)
 
-    def _repair(self, recipe: Digest, lost: LostObjectError) -> None:
+    def _repair(self, recipe: Digest, lost: LostObjectError, seconds: float) -> None:
         """Drop what an object is missing from, and build it and `recipe` again; once a node and run."""
         if recipe in self._repaired:
-            self._fail(recipe, lost)
+            self._fail(recipe, lost, seconds)
             return
         self._repaired.add(recipe)
         self._listen(ObjectLost(problem=str(lost)))
@@ -240,9 +239,9 @@ class _Run:
             self._waiting[name] = None
             pending += [parent.recipe for parent in self._graph.nodes[name].parents]
 
-    def _fail(self, recipe: Digest, problem: InfraError) -> None:
+    def _fail(self, recipe: Digest, problem: InfraError, seconds: float = 0.0) -> None:
         log = str(problem.log) if isinstance(problem, StepFailedError) else None
-        self._end(recipe, NodeResult(status=Status.FAILED, problem=problem, log=log))
+        self._end(recipe, NodeResult(status=Status.FAILED, seconds=seconds, problem=problem, log=log))
 
     def _end(self, recipe: Digest, result: NodeResult) -> None:
         self._waiting.pop(recipe, None)

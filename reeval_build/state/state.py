@@ -26,8 +26,8 @@ class Layout:
 class PlacedTree:
     """A delta that puts a tree of files somewhere: read from the store, never from a container.
 
-    With `replaces`, nothing the state below has at `at` is left. Files belong to uid 0 and gid 0, are 0644 or 0755,
-    and are dated to the epoch.
+    With `replaces`, nothing the state below has at `at` is left. Owners, modes and times are fixed: see
+    `reeval_build.state.placed`.
     """
 
     at: Parts

@@ -13,9 +13,9 @@ import attrs
 from reeval_build.digest import BLOB, DELTA, TREE
 from reeval_build.errors import InfraError
 from reeval_build.state.delta import DeltaEntry, DeltaKind, decode
+from reeval_build.state.placed import placed_entries
 from reeval_build.state.state import PlacedTree
 from reeval_build.tree import directory
-from reeval_build.tree.directory import Entry, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -38,13 +38,6 @@ _TYPES: Final = {
     DeltaKind.FIFO: tarfile.FIFOTYPE,
     DeltaKind.CHARACTER_DEVICE: tarfile.CHRTYPE,
     DeltaKind.BLOCK_DEVICE: tarfile.BLKTYPE,
-}
-_PLACED_MODES: Final = {Kind.FILE: 0o644, Kind.EXECUTABLE: 0o755, Kind.DIRECTORY: 0o755, Kind.SYMLINK: 0o777}
-_PLACED_KINDS: Final = {
-    Kind.FILE: DeltaKind.FILE,
-    Kind.EXECUTABLE: DeltaKind.FILE,
-    Kind.DIRECTORY: DeltaKind.DIRECTORY,
-    Kind.SYMLINK: DeltaKind.SYMLINK,
 }
 _WHITEOUT_MODE: Final = 0o600
 _LARGE_BYTES: Final = 256 * 1024
@@ -83,7 +76,9 @@ def written(delta: Delta, objects: Objects, *, scratch: Path) -> Iterator[Layer]
         ScratchError: when it cannot be written.
     """
     entries = (
-        _placed(delta, objects) if isinstance(delta, PlacedTree) else load_entries(delta.delta, delta.times, objects)
+        placed_entries(delta, lambda digest: directory.decode(objects.read(TREE, digest)))
+        if isinstance(delta, PlacedTree)
+        else load_entries(delta.delta, delta.times, objects)
     )
     with ExitStack() as open_files:
         try:
@@ -100,25 +95,6 @@ def written(delta: Delta, objects: Objects, *, scratch: Path) -> Iterator[Layer]
 def load_entries(delta: Digest, times: Digest, objects: Objects) -> tuple[DeltaEntry, ...]:
     """What a step left. Raises LostObjectError when the store lacks it."""
     return decode(objects.read(DELTA, delta), objects.read(DELTA, times))
-
-
-def _placed(delta: PlacedTree, objects: Objects) -> Iterator[DeltaEntry]:
-    for depth in range(1, len(delta.at) + 1):
-        is_top = depth == len(delta.at)
-        yield DeltaEntry(parts=delta.at[:depth], kind=DeltaKind.DIRECTORY, mode=0o755, opaque=is_top and delta.replaces)
-    for parts, entry in directory.walk(delta.tree, lambda digest: directory.decode(objects.read(TREE, digest))):
-        yield _placed_file(delta.at + parts, entry)
-
-
-def _placed_file(parts: Parts, entry: Entry) -> DeltaEntry:
-    return DeltaEntry(
-        parts=parts,
-        kind=_PLACED_KINDS[entry.kind],
-        mode=_PLACED_MODES[entry.kind],
-        digest=entry.digest,
-        size=entry.size,
-        target=entry.target,
-    )
 
 
 class _Tar:

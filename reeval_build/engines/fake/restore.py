@@ -13,9 +13,9 @@ from reeval_build.digest import BLOB, DELTA, TREE
 from reeval_build.errors import InfraError
 from reeval_build.paths import Parts
 from reeval_build.state.delta import DeltaEntry, DeltaKind, decode
+from reeval_build.state.placed import placed_entries
 from reeval_build.state.state import PlacedTree
 from reeval_build.tree import directory
-from reeval_build.tree.directory import Kind, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from reeval_build.state.state import State
 
 _CHUNK_BYTES: Final = 1024 * 1024
-_DIRECTORY_MODE: Final = 0o755
-_FILE_MODE: Final = 0o644
 
 
 @attrs.frozen
@@ -62,7 +60,7 @@ def restore(state: State, root: bytes, objects: Objects) -> Restored:
     writer = _Writer(root, objects)
     for delta in state.deltas:
         if isinstance(delta, PlacedTree):
-            writer.place(delta)
+            writer.apply(placed_entries(delta, lambda digest: directory.decode(objects.read(TREE, digest))))
         else:
             writer.apply(decode(objects.read(DELTA, delta.delta), objects.read(DELTA, delta.times)))
     writer.set_directory_times()
@@ -79,12 +77,6 @@ class _Writer:
 
     def path(self, parts: Parts) -> bytes:
         return b"/".join((self._root, *parts))
-
-    def place(self, delta: PlacedTree) -> None:
-        if delta.replaces:
-            self._remove_below(delta.at)
-        for parts, entry in walk(delta.tree, lambda digest: directory.decode(self._objects.read(TREE, digest))):
-            self._write(_as_delta_entry((*delta.at, *parts), entry))
 
     def apply(self, entries: Iterable[DeltaEntry]) -> None:
         for entry in entries:
@@ -149,15 +141,6 @@ class _Writer:
             entry = self.entries.pop(parts)
             remove = os.rmdir if entry.kind is DeltaKind.DIRECTORY else os.unlink
             remove(self.path(parts))
-
-
-def _as_delta_entry(parts: Parts, entry: directory.Entry) -> DeltaEntry:
-    if entry.kind is Kind.DIRECTORY:
-        return DeltaEntry(parts=parts, kind=DeltaKind.DIRECTORY, mode=_DIRECTORY_MODE)
-    if entry.kind is Kind.SYMLINK:
-        return DeltaEntry(parts=parts, kind=DeltaKind.SYMLINK, mode=0o777, size=entry.size, target=entry.target)
-    mode = _DIRECTORY_MODE if entry.kind is Kind.EXECUTABLE else _FILE_MODE
-    return DeltaEntry(parts=parts, kind=DeltaKind.FILE, mode=mode, digest=entry.digest, size=entry.size)
 
 
 def _wait_for_next_tick(root: bytes, stamps: Iterable[Stamp]) -> None:
