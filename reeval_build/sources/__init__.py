@@ -1,0 +1,1 @@
+"""Where the material of environments comes from: git repositories and files of the host."""

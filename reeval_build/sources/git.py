@@ -1,0 +1,81 @@
+"""Reads workspaces out of git repositories, local ones where they are and remote ones through a cache."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote, urlsplit
+
+import attrs
+
+from reeval_build.plan.resolution import ResolvedTree
+from reeval_build.sources.git_cache import FetchedRepository
+from reeval_build.sources.git_init import read_with_git
+from reeval_build.sources.git_objects import GitObjects
+from reeval_build.sources.git_refs import warnings
+from reeval_build.sources.git_tree import TreeReader
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from reeval_build.digest import Digest
+    from reeval_build.model.spec import GitWorkspace
+    from reeval_build.ports.objects import Batch
+
+_TIMEOUT_S: Final = 60.0
+
+
+class GitRepositories:
+    """See `ports.sources.GitTrees`.
+
+    Args:
+        cache: where fetched repositories are kept; it may be removed at any time when nothing runs.
+        timeout_s: for how long a host may keep silent. It holds for the whole process: libgit2 has one such setting.
+    """
+
+    def __init__(self, cache: Path, *, timeout_s: float = _TIMEOUT_S) -> None:
+        self._cache = cache
+        self._timeout_s = timeout_s
+
+    def resolve(self, workspace: GitWorkspace) -> ResolvedTree:
+        """See `ports.sources.GitTrees.resolve`."""
+        path = local_path(workspace.url)
+        if path is None:
+            fetched = self._fetched(workspace)
+            commit = fetched.fetch_commit()
+            repository = fetched.path
+        else:
+            commit = GitObjects(workspace, path).find_commit()
+            repository = path
+        return ResolvedTree(
+            tree=GitObjects(workspace, repository).tree_of(commit).hex(),
+            commit=commit,
+            repository=repository,
+            warnings=warnings(workspace, local=path is not None),
+        )
+
+    def read(self, workspace: GitWorkspace, resolved: ResolvedTree, batch: Batch) -> Digest:
+        """See `ports.sources.GitTrees.read`."""
+        path = local_path(workspace.url)
+        if path is None:
+            fetched = self._fetched(attrs.evolve(workspace, ref=resolved.commit))
+            fetched.fetch_commit()
+            path = fetched.path
+        objects = GitObjects(workspace, path)
+        tree = bytes.fromhex(resolved.tree)
+        reader = TreeReader(objects, batch)
+        if workspace.init:
+            return reader.keep(read_with_git(objects, tree, batch, scratch=self._cache))
+        return reader.keep(reader.read(tree))
+
+    def _fetched(self, workspace: GitWorkspace) -> FetchedRepository:
+        return FetchedRepository(self._cache, workspace, timeout_s=self._timeout_s)
+
+
+def local_path(url: str) -> str | None:
+    """The path of a repository on this machine, or None for one that has to be fetched."""
+    if url.startswith("/"):
+        return url
+    parts = urlsplit(url)
+    if parts.scheme == "file" and parts.netloc in {"", "localhost"}:
+        return unquote(parts.path)
+    return None
