@@ -23,6 +23,7 @@ def encode(value: Value) -> bytes:
     Raises:
         TypeError: for floats, sets, keys that are not strings, and any other type.
         UnicodeEncodeError: for text with a lone surrogate.
+        ValueError: for an integer of more digits than Python writes out (4300 unless it is told otherwise).
     """
     out = bytearray()
     _write(value, out)
@@ -84,9 +85,10 @@ def decode(data: bytes) -> Value:
     """
     try:
         value, end = _read(memoryview(data), 0)
-    except (IndexError, UnicodeDecodeError, ValueError, RecursionError) as error:
+        canonical = end == len(data) and encode(value) == data
+    except (ValueError, RecursionError) as error:
         raise DecodeError(f"not a canonical encoding: {error}") from error
-    if end != len(data) or encode(value) != data:
+    if not canonical:
         raise DecodeError("not a canonical encoding: it has a tail, or a value that is written otherwise")
     return value
 

@@ -29,7 +29,10 @@ class Digest:
     @classmethod
     def parse(cls, text: str) -> Digest:
         """The digest that `hex` wrote. Raises ValueError for anything else."""
-        return cls(bytes.fromhex(text))
+        digest = cls(bytes.fromhex(text))
+        if digest.hex != text:
+            raise ValueError("a digest is 64 lower-case hexadecimal digits and nothing between them")
+        return digest
 
     @property
     def hex(self) -> str:
