@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
 
 import attrs
 
@@ -26,6 +27,9 @@ class DeltaKind(Enum):
     CHARACTER_DEVICE = "c"
     BLOCK_DEVICE = "b"
     DELETED = "-"
+
+
+_KINDS: Final = {kind.value: kind for kind in DeltaKind}
 
 
 @attrs.frozen(kw_only=True)
@@ -98,7 +102,10 @@ def decode(data: bytes, times: bytes) -> tuple[DeltaEntry, ...]:
     rows, seconds = canon.decode(data), canon.decode(times)
     if not isinstance(rows, list) or not isinstance(seconds, list) or len(rows) != len(seconds):
         raise canon.DecodeError("not the object of a delta and its times")
-    return tuple(_entry(row, mtime_s) for row, mtime_s in zip(rows, seconds, strict=True))
+    entries = tuple(_entry(row, mtime_s) for row, mtime_s in zip(rows, seconds, strict=True))
+    if any(entry.parts >= following.parts for entry, following in pairwise(entries)):
+        raise canon.DecodeError("the entries of a delta are not in order")
+    return entries
 
 
 def _entry(row: canon.Value, mtime_s: canon.Value) -> DeltaEntry:
@@ -118,16 +125,16 @@ def _entry(row: canon.Value, mtime_s: canon.Value) -> DeltaEntry:
                 device,
             ],
             int(seconds),
-        ):
+        ) if kind in _KINDS and not any(isinstance(number, bool) for number in (mode, uid, gid, size, seconds)):
             return DeltaEntry(
                 parts=split(path),
-                kind=DeltaKind(kind),
+                kind=_KINDS[kind],
                 mode=mode,
                 uid=uid,
                 gid=gid,
                 digest=digest,
                 size=size,
-                target=target,
+                target=_inside(target) if kind == DeltaKind.HARD_LINK.value else target,
                 opaque=opaque,
                 xattrs=_xattrs(xattrs),
                 device=_device(device),
@@ -137,15 +144,23 @@ def _entry(row: canon.Value, mtime_s: canon.Value) -> DeltaEntry:
             raise canon.DecodeError("not an entry of a delta")
 
 
+def _inside(target: bytes | None) -> bytes:
+    """The path of a hard link's file, which is opened, where a symbolic link's target is only written down."""
+    return b"/".join(split(target or b""))
+
+
 def _xattrs(values: dict[str, canon.Value]) -> tuple[tuple[str, bytes], ...]:
-    return tuple((name, value) for name, value in sorted(values.items()) if isinstance(value, bytes))
+    pairs = tuple((name, value) for name, value in sorted(values.items()) if isinstance(value, bytes))
+    if len(pairs) != len(values):
+        raise canon.DecodeError("an extended attribute is not bytes")
+    return pairs
 
 
 def _device(value: canon.Value) -> tuple[int, int] | None:
     match value:
         case None:
             return None
-        case [int(major), int(minor)]:
+        case [int(major), int(minor)] if not isinstance(major, bool) and not isinstance(minor, bool):
             return major, minor
         case _:
             raise canon.DecodeError("not the numbers of a device")

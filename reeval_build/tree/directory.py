@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final, Protocol
 
 import attrs
@@ -94,17 +95,26 @@ def decode(data: bytes) -> Directory:
     rows = canon.decode(data)
     if not isinstance(rows, list):
         raise canon.DecodeError("not the object of a directory")
-    return dict(_entry(row) for row in rows)
+    entries = [_entry(row) for row in rows]
+    if any(name >= following for (name, _), (following, _) in pairwise(entries)):
+        raise canon.DecodeError("the entries of a directory are not in order")
+    return dict(entries)
 
 
 def _entry(row: canon.Value) -> tuple[bytes, Entry]:
     match row:
-        case [bytes(name), str(kind), Digest() as digest, int(size)]:
+        case [bytes(name), ("f" | "x") as kind, Digest() as digest, int(size)] if _is_count(size):
             return check_name(name), Entry(Kind(kind), digest, size)
-        case [bytes(name), "l", bytes(target), int(size)]:
-            return check_name(name), Entry(Kind.SYMLINK, None, size, target)
+        case [bytes(name), "d", Digest() as digest, int(size)] if _is_count(size) and size == 0:
+            return check_name(name), Entry.directory(digest)
+        case [bytes(name), "l", bytes(target), int(size)] if _is_count(size) and size == len(target):
+            return check_name(name), Entry.symlink(target)
         case _:
             raise canon.DecodeError("not an entry of a directory")
+
+
+def _is_count(value: int) -> bool:
+    return value >= 0 and not isinstance(value, bool)
 
 
 def tree_digest(entries: Mapping[bytes, Entry]) -> Digest:
