@@ -98,15 +98,14 @@ class Graph:
     def above(self, recipe: Digest) -> Iterator[Digest]:
         """The recipe keys of everything a node stands on, and its own, parents first."""
         seen: dict[Digest, None] = {}
-        self._collect(recipe, seen)
+        pending = [recipe]
+        while pending:
+            ahead = [parent.recipe for parent in self.nodes[pending[-1]].parents if parent.recipe not in seen]
+            if ahead:
+                pending += reversed(ahead)
+            else:
+                seen[pending.pop()] = None
         yield from seen
-
-    def _collect(self, recipe: Digest, seen: dict[Digest, None]) -> None:
-        if recipe in seen:
-            return
-        for parent in self.nodes[recipe].parents:
-            self._collect(parent.recipe, seen)
-        seen[recipe] = None
 
     def cells_of(self) -> Mapping[Digest, tuple[str, ...]]:
         """For every node, the names of the cells that need it."""

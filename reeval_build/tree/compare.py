@@ -50,24 +50,30 @@ def compare(before: Digest, after: Digest, load: Loader) -> Iterator[Change]:
 
     A directory counts only through what is in it. A directory in place of a file is a deletion and additions.
     """
-    yield from _compare((), before, after, load)
+    open_directories = [_side_by_side((), before, after, load)]
+    while open_directories:
+        pair = next(open_directories[-1], None)
+        if pair is None:
+            open_directories.pop()
+            continue
+        parts, old, new = pair
+        old_leaf, old_directory = _sort(old)
+        new_leaf, new_directory = _sort(new)
+        if old_leaf != new_leaf:
+            yield Change(parts=parts, before=old_leaf, after=new_leaf)
+        open_directories.append(_side_by_side(parts, old_directory, new_directory, load))
 
 
-def _compare(above: Parts, before: Digest | None, after: Digest | None, load: Loader) -> Iterator[Change]:
+def _side_by_side(
+    above: Parts, before: Digest | None, after: Digest | None, load: Loader
+) -> Iterator[tuple[Parts, Entry | None, Entry | None]]:
+    """What each of two directories has under every name that one of them has; nothing when they are equal."""
     if before == after:
         return
     old = EMPTY if before is None else load(before)
     new = EMPTY if after is None else load(after)
     for name in sorted(old.keys() | new.keys()):
-        yield from _compare_entry((*above, name), old.get(name), new.get(name), load)
-
-
-def _compare_entry(parts: Parts, old: Entry | None, new: Entry | None, load: Loader) -> Iterator[Change]:
-    old_leaf, old_directory = _sort(old)
-    new_leaf, new_directory = _sort(new)
-    if old_leaf != new_leaf:
-        yield Change(parts=parts, before=old_leaf, after=new_leaf)
-    yield from _compare(parts, old_directory, new_directory, load)
+        yield (*above, name), old.get(name), new.get(name)
 
 
 def _sort(entry: Entry | None) -> tuple[Entry | None, Digest | None]:

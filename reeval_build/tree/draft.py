@@ -23,6 +23,11 @@ class _Open:
     def touch(self) -> None:
         self.origin = None
 
+    @property
+    def saved(self) -> Digest:
+        assert self.origin is not None, "a directory is saved after those in it"
+        return self.origin
+
 
 class Draft:
     """A tree under construction, on top of an existing one or of nothing."""
@@ -100,15 +105,22 @@ class Draft:
 
     def save(self, keep: Saver) -> Digest:
         """Keep every changed directory, deepest first, and return the digest of the whole."""
-        return self._save(self._root, keep)
+        for directory in reversed(self._changed()):
+            for name, opened in directory.open.items():
+                directory.entries[name] = Entry.directory(opened.saved)
+            directory.origin = keep(directory.entries)
+        return self._root.saved
 
-    def _save(self, directory: _Open, keep: Saver) -> Digest:
-        if directory.origin is not None:
-            return directory.origin
-        for name, opened in directory.open.items():
-            directory.entries[name] = Entry.directory(self._save(opened, keep))
-        directory.origin = keep(directory.entries)
-        return directory.origin
+    def _changed(self) -> list[_Open]:
+        """The directories that changed, each before those in it."""
+        changed: list[_Open] = []
+        pending = [self._root]
+        while pending:
+            directory = pending.pop()
+            if directory.origin is None:
+                changed.append(directory)
+                pending.extend(directory.open.values())
+        return changed
 
     def _find(self, parts: Parts) -> _Open | None:
         directory: _Open | None = self._root
