@@ -6,13 +6,14 @@ from __future__ import annotations
 class ReevalError(Exception):
     """Something outside this program is wrong, and the reader can act on it.
 
-    A bug in this program is never a `ReevalError`; it stays an `AssertionError` or whatever it was.
+    A bug in this program is never a `ReevalError`; it stays an `AssertionError` or whatever it was. A message can
+    always be printed: what it quotes and is not valid Unicode is escaped.
     """
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
-        super().__init__(message)
-        self.message = message
+        self.message = _printable(message)
         self.hint = hint
+        super().__init__(self.message)
 
     def __str__(self) -> str:
         return f"{self.message} ({self.hint})" if self.hint else self.message
@@ -23,7 +24,7 @@ class DefinitionError(ReevalError):
 
     def __init__(self, *problems: str, file: str | None = None) -> None:
         super().__init__("\n".join(problems))
-        self.problems = problems
+        self.problems = tuple(_printable(problem) for problem in problems)
         self.file = file
 
 
@@ -40,3 +41,7 @@ class CancelledError(ReevalError):
 
     def __init__(self) -> None:
         super().__init__("the run was stopped before this was done")
+
+
+def _printable(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -116,15 +116,20 @@ def parse_destination(text: str) -> Destination:
     Raises:
         PathError: naming the path and the reason.
     """
+    whole = text.encode("utf-8", "backslashreplace")
     if "\\" in text:
-        raise PathError(text, "has a backslash; use forward slashes")
+        raise PathError(whole, "has a backslash; use forward slashes")
     root: Literal["workspace", "home"] = "workspace"
     rest = text
     if text.startswith("~"):
         if not text.startswith("~/"):
-            raise PathError(text, 'starts with "~" but not with "~/"')
+            raise PathError(whole, 'starts with "~" but not with "~/"')
         root, rest = "home", text[2:]
+        if rest.startswith("/"):
+            raise PathError(whole, "has an empty segment")
     try:
         return Destination(root, split(rest.encode("utf-8")))
     except UnicodeEncodeError as error:
-        raise PathError(text.encode("utf-8", "backslashreplace"), "is not valid Unicode text") from error
+        raise PathError(whole, "is not valid Unicode text") from error
+    except PathError as error:
+        raise PathError(whole, error.reason) from error

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from types import FrameType
 
-_PACKAGE: Final = str(Path(__file__).parent.parent)
+_PACKAGE: Final = str(Path(__file__).parent.parent) + os.sep
 
 
 def calling_file() -> Path | None:

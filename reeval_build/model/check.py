@@ -9,12 +9,11 @@ from typing import Any, Final
 from reeval_build.errors import DefinitionError
 from reeval_build.model import descriptors
 from reeval_build.model.durations import seconds
-from reeval_build.model.shown import got, is_text
+from reeval_build.model.shown import got, is_text, names_secret
 from reeval_build.model.spec import DEFAULT_TIMEOUT_S, FileContent, GitWorkspace, Sandbox, SetupStep, Spec
 from reeval_build.paths import PathError, parse_destination
 
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_SECRET_WORDS: Final = ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL")
 _IMAGE_FIELDS: Final = ("image", "from", "from_", "dockerfile", "install")
 _LATER_FIELDS: Final = ("egress", "mcp", "plugins", "skills")
 _NEAR_MISSES: Final = {
@@ -58,7 +57,7 @@ def check_fields(name: str, fields: Mapping[str, Any]) -> Spec:
         DefinitionError: with every mistake, in a fixed order: image fields, unknown fields, then the fields by name.
     """
     problems = _Problems(name)
-    for field in fields:
+    for field in sorted(fields, key=lambda field: field not in _IMAGE_FIELDS):
         _check_field_name(field, fields[field], problems)
     checked: dict[str, Any] = {}
     for field, check in _CHECKS.items():
@@ -100,7 +99,7 @@ def _check_env(value: object, problems: _Problems) -> dict[str, str]:
             )
         elif not is_text(text):
             problems.add(f"env.{name} in {problems.where} must be a string of valid Unicode without NUL")
-        elif any(word in name.upper() for word in _SECRET_WORDS):
+        elif names_secret(name):
             problems.add(
                 f"env.{name} in {problems.where} is a literal string. "
                 "Pass secrets with secret.fromEnv() so they're redacted and never recorded."

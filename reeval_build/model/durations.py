@@ -7,7 +7,7 @@ import re
 from datetime import timedelta
 from typing import Final
 
-_TEXT: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
+_TEXT: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h)")
 _SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -20,7 +20,7 @@ def seconds(value: object) -> float | None:
         case bool():
             return None
         case int() | float():
-            result = float(value)
+            result = _as_float(value)
         case timedelta():
             result = value.total_seconds()
         case str() if found := _TEXT.fullmatch(value):
@@ -28,3 +28,10 @@ def seconds(value: object) -> float | None:
         case _:
             return None
     return result if result > 0 and math.isfinite(result) else None
+
+
+def _as_float(value: float) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf

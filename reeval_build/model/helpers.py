@@ -144,8 +144,12 @@ def _locate(repo: str) -> tuple[str, str | None, str | None]:
 
 
 def _check_url(repo: str) -> None:
-    parts = urlsplit(repo)
-    named = parts.username is not None and parts.scheme in {"https", "http"}
+    try:
+        parts = urlsplit(repo)
+    except ValueError as error:
+        # What the error says may quote a password.
+        raise DefinitionError(f"git() has a URL that cannot be understood {got(repo)}") from error
+    named = parts.username is not None and not parts.scheme.endswith("ssh")
     if parts.password is not None or named:
         raise DefinitionError(
             "git() has a password or token in its URL; pass the NAME of a host variable as token= instead"
