@@ -107,6 +107,7 @@ class App:
     def __init__(self, settings: Settings, store: LocalStore) -> None:
         self._jobs = settings.jobs
         self._context = _compose(store)
+        self._remove_leftovers = store.remove_leftovers
 
     def plan(self, cells: Iterable[Cell]) -> Graph:
         """The graph of `cells`, from what everything they name is now."""
@@ -114,7 +115,11 @@ class App:
         return plan(cells, resolve(cells, self._context, jobs=self._jobs))
 
     def build(self, graph: Graph, listen: Listener, *, verify: bool = False) -> Outcome:
-        """Build what of `graph` is not built. See `execute.executor.execute`."""
+        """Build what of `graph` is not built. See `execute.executor.execute`.
+
+        What killed runs left in the store is removed first.
+        """
+        self._remove_leftovers(_discard)
         return execute(graph, self._context, jobs=self._jobs, listen=listen, verify=verify)
 
     def attempt(
@@ -162,6 +167,12 @@ def _compose(store: LocalStore) -> Context:
         logs=store.logs,
         cancel=threading.Event(),
     )
+
+
+def _discard(directory: Path) -> None:
+    from reeval_build.engines.fake.removal import discard
+
+    discard(directory)
 
 
 class _Engines:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import shutil
-import stat
 import sys
 import tempfile
 from contextlib import contextmanager
@@ -15,13 +13,14 @@ from typing import TYPE_CHECKING, Final
 from reeval_build import canon
 from reeval_build.digest import Domain
 from reeval_build.engines.fake.processes import run
+from reeval_build.engines.fake.removal import remove
 from reeval_build.engines.fake.restore import Restored, restore
 from reeval_build.engines.fake.scan import scan
 from reeval_build.plan.resolution import Base
 from reeval_build.state.state import Layout
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import BinaryIO
 
     from reeval_build.model.spec import Sandbox as SandboxSpec
@@ -56,14 +55,14 @@ class FakeEngine:
     @contextmanager
     def start(self, state: State, *, cancel: Cancellation) -> Iterator[FakeSandbox]:
         """See `ports.engine.Engine.start`."""
-        directory = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-fake-", dir=self._scratch)).resolve()
+        directory = Path(tempfile.mkdtemp(prefix="fake-", dir=self._scratch)).resolve()
         try:
             for name in (_LAYOUT.workspace[0], _LAYOUT.home[0], _TEMPORARY.encode()):
                 (directory / os.fsdecode(name)).mkdir(mode=0o755)
             restored = restore(state, os.fsencode(directory), self._objects)
             yield FakeSandbox(directory, restored, cancel)
         finally:
-            _remove(directory)
+            remove(directory)
 
 
 class FakeSandbox:
@@ -95,6 +94,7 @@ class FakeSandbox:
         }
         return run(
             command,
+            sandbox=self._directory,
             cwd=workspace / cwd,
             env={**surroundings, **env},
             stdout=stdout,
@@ -106,18 +106,3 @@ class FakeSandbox:
     def capture(self, batch: Batch) -> tuple[DeltaEntry, ...]:
         """See `ports.engine.Sandbox.capture`. No process is left to end: `execute` has seen to it."""
         return scan(os.fsencode(self._directory), (_LAYOUT.workspace, _LAYOUT.home), self._restored, batch)
-
-
-def _remove(directory: Path) -> None:
-    if sys.version_info >= (3, 12):
-        shutil.rmtree(directory, onexc=_make_writable_and_retry)
-    else:
-        shutil.rmtree(directory, onerror=_make_writable_and_retry)
-
-
-def _make_writable_and_retry(remove: Callable[..., object], path: str, _error: object) -> None:
-    """What a command made read-only is removed all the same."""
-    os.chmod(Path(path).parent, stat.S_IRWXU)
-    if not Path(path).is_symlink():
-        os.chmod(path, stat.S_IRWXU)
-    remove(path)

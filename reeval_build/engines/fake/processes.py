@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import secrets
 import selectors
 import signal
 import subprocess
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -23,7 +22,8 @@ if TYPE_CHECKING:
 
 _LOOK_AGAIN_S: Final = 0.05
 _CHUNK_BYTES: Final = 65536
-_MARK: Final = "REEVAL_BUILD_COMMAND"
+_MOST_CHUNKS_LEFT: Final = 32
+_MARK: Final = b"REEVAL_BUILD_SANDBOX"
 _NOT_EXECUTABLE: Final = 126
 _NOT_FOUND: Final = 127
 _KILLED_BY: Final = 128
@@ -32,6 +32,7 @@ _KILLED_BY: Final = 128
 def run(
     command: Sequence[str],
     *,
+    sandbox: Path,
     cwd: Path,
     env: Mapping[str, str],
     stdout: BinaryIO,
@@ -39,17 +40,16 @@ def run(
     timeout_s: float | None,
     cancel: Cancellation,
 ) -> int:
-    """Run a command in a session of its own; see `ports.engine.Sandbox.execute`.
+    """Run a command of the sandbox at `sandbox` in a session of its own; see `ports.engine.Sandbox.execute`.
 
     When it returns or raises, the process group is gone, and on Linux so is every process that still has the
-    variable which marks the command in its environment, in whatever session.
+    variable which names the sandbox in its environment, in whatever session.
     """
-    mark = secrets.token_hex(16)
     try:
         process = subprocess.Popen(
             command,
             cwd=cwd,
-            env={**env, _MARK: mark},
+            env={**env, os.fsdecode(_MARK): str(sandbox)},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -58,10 +58,16 @@ def run(
         )
     except OSError as error:
         return _could_not_start(command, cwd, error, stderr)
-    try:
-        _pump(process, {process.stdout: stdout, process.stderr: stderr}, timeout_s, cancel)
-    finally:
-        _end(process, mark)
+    with closing(_Output({process.stdout: stdout, process.stderr: stderr})) as output:
+        try:
+            _wait(process, output, timeout_s, cancel)
+        finally:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            end_processes(sandbox)
+            # What they wrote before they ended; more than a pipe holds comes only from one that got away.
+            output.pass_on_rest()
     code = process.returncode
     return code if code >= 0 else _KILLED_BY - code
 
@@ -73,63 +79,72 @@ def _could_not_start(command: Sequence[str], cwd: Path, error: OSError, stderr: 
     return _NOT_FOUND if isinstance(error, FileNotFoundError) and not missing_directory else _NOT_EXECUTABLE
 
 
-def _pump(
-    process: subprocess.Popen[bytes],
-    streams: Mapping[IO[bytes] | None, BinaryIO],
-    timeout_s: float | None,
-    cancel: Cancellation,
-) -> None:
-    """Pass the output on until the command ends; whatever it left running is not waited for."""
-    deadline = None if timeout_s is None else time.monotonic() + timeout_s
-    with selectors.DefaultSelector() as selector:
-        for source, target in streams.items():
-            assert source is not None, "it was opened as a pipe"
-            selector.register(source, selectors.EVENT_READ, target)
-        while process.poll() is None:
-            _pass_on(selector, _LOOK_AGAIN_S)
-            if cancel.is_set():
-                raise CancelledError
-            if deadline is not None and time.monotonic() > deadline:
-                assert timeout_s is not None, "a deadline comes from a limit"
-                raise CommandTimeoutError(timeout_s)
-        while _pass_on(selector, 0):
-            pass
+class _Output:
+    """The pipes that a command writes into, and where what comes out of each goes."""
 
+    def __init__(self, streams: Mapping[IO[bytes] | None, BinaryIO]) -> None:
+        self._streams = [source for source in streams if source is not None]
+        self._selector = selectors.DefaultSelector()
+        for source in self._streams:
+            self._selector.register(source, selectors.EVENT_READ, streams[source])
 
-def _pass_on(selector: selectors.BaseSelector, timeout_s: float) -> bool:
-    if not selector.get_map():
-        time.sleep(timeout_s)
-        return False
-    passed = False
-    for key, _events in selector.select(timeout_s):
-        chunk = os.read(key.fd, _CHUNK_BYTES)
-        if chunk:
-            key.data.write(chunk)
-            key.data.flush()
-            passed = True
-        else:
-            selector.unregister(key.fileobj)
-    return passed
+    def pass_on(self, timeout_s: float) -> bool:
+        """Pass on what comes within the time; whether anything did."""
+        if not self._selector.get_map():
+            time.sleep(timeout_s)
+            return False
+        passed = False
+        for key, _events in self._selector.select(timeout_s):
+            chunk = os.read(key.fd, _CHUNK_BYTES)
+            if chunk:
+                key.data.write(chunk)
+                key.data.flush()
+                passed = True
+            else:
+                self._selector.unregister(key.fileobj)
+        return passed
 
+    def pass_on_rest(self) -> None:
+        """Pass on what is in the pipes now."""
+        for _ in range(_MOST_CHUNKS_LEFT):
+            if not self.pass_on(0):
+                return
 
-def _end(process: subprocess.Popen[bytes], mark: str) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    while marked := list(_marked(mark)):
-        for pid in marked:
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        time.sleep(_LOOK_AGAIN_S / 10)
-    for stream in (process.stdout, process.stderr):
-        if stream is not None:
+    def close(self) -> None:
+        """Close the pipes."""
+        self._selector.close()
+        for stream in self._streams:
             stream.close()
 
 
-def _marked(mark: str) -> Iterator[int]:
-    """The processes of this command that are still there, in whatever session; none where there is no /proc."""
-    wanted = f"{_MARK}={mark}".encode()
+def _wait(process: subprocess.Popen[bytes], output: _Output, timeout_s: float | None, cancel: Cancellation) -> None:
+    """Pass the output on until the command ends; whatever it left running is not waited for."""
+    deadline = None if timeout_s is None else time.monotonic() + timeout_s
+    while process.poll() is None:
+        output.pass_on(_LOOK_AGAIN_S)
+        if cancel.is_set():
+            raise CancelledError
+        if deadline is not None and time.monotonic() > deadline:
+            assert timeout_s is not None, "a deadline comes from a limit"
+            raise CommandTimeoutError(timeout_s)
+
+
+def end_processes(directory: Path) -> None:
+    """End every process of the sandbox at `directory`, and of sandboxes below it, that still names it.
+
+    Does nothing where there is no /proc.
+    """
+    while pids := list(_processes_of(os.fsencode(directory))):
+        for pid in pids:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(_LOOK_AGAIN_S / 10)
+
+
+def _processes_of(directory: bytes) -> Iterator[int]:
     for entry in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
-            if wanted in (entry / "environ").read_bytes().split(b"\0"):
-                yield int(entry.name)
+            for variable in (entry / "environ").read_bytes().split(b"\0"):
+                name, _, sandbox = variable.partition(b"=")
+                if name == _MARK and (sandbox + b"/").startswith(directory + b"/"):
+                    yield int(entry.name)

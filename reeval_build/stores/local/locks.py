@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import socket
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 from reeval_build.errors import CancelledError
@@ -30,6 +30,20 @@ def exclusive(path: Path, *, cancel: Cancellation, waiting: Callable[[str], None
     finally:
         path.unlink(missing_ok=True)
         os.close(descriptor)
+
+
+def remove_stale_locks(directory: Path) -> None:
+    """Remove the files of holders that died."""
+    for path in directory.iterdir():
+        # Others may hold it, remove it meanwhile, or not let us open it.
+        with suppress(OSError):
+            descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if _is_still_at(descriptor, path):
+                    path.unlink()
+            finally:
+                os.close(descriptor)
 
 
 def _acquire(path: Path, cancel: Cancellation, waiting: Callable[[str], None]) -> int:

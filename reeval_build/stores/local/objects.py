@@ -33,9 +33,10 @@ class LocalObjects:
     leaves an object or none, and at worst bytes that nothing names.
     """
 
-    def __init__(self, root: Path, database: Database) -> None:
+    def __init__(self, root: Path, database: Database, *, scratch: Path) -> None:
         self._root = root
         self._database = database
+        self._scratch = scratch
         self._packs: dict[int, int] = {}
         self._verified: set[Digest] = set()
         self._guard = threading.Lock()
@@ -86,7 +87,7 @@ class LocalObjects:
     @contextmanager
     def batch(self) -> Iterator[LocalBatch]:
         """See `ports.objects.Objects.batch`."""
-        batch = LocalBatch(self, self._root)
+        batch = LocalBatch(self, self._root, scratch=self._scratch)
         try:
             yield batch
             batch.publish(self._database)
@@ -147,9 +148,10 @@ class LocalObjects:
 class LocalBatch:
     """Objects that wait in memory and in temporary files until they are published together."""
 
-    def __init__(self, objects: LocalObjects, root: Path) -> None:
+    def __init__(self, objects: LocalObjects, root: Path, *, scratch: Path) -> None:
         self._objects = objects
         self._root = root
+        self._scratch = scratch
         self._seen: set[Digest] = set()
         self._small: dict[Digest, bytes] = {}
         self._small_bytes = 0
@@ -241,7 +243,7 @@ class LocalBatch:
         self._small_bytes = 0
 
     def _temporary(self) -> Path:
-        return self._root / "tmp" / f"{os.getpid()}-{secrets.token_hex(8)}"
+        return self._scratch / secrets.token_hex(8)
 
 
 def _read_file(path: Path) -> bytes:

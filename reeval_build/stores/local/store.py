@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Self
 
 from reeval_build.stores.local.database import Database, StoreAccessError
+from reeval_build.stores.local.locks import remove_stale_locks
 from reeval_build.stores.local.objects import LocalObjects
 from reeval_build.stores.local.records import LocalRecords
+from reeval_build.stores.local.scratch import Scratch
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
     from types import TracebackType
 
@@ -31,13 +34,18 @@ class LocalStore:
         except OSError as error:
             raise StoreAccessError(self.root, error) from error
         self._database = Database(self.root / "store.sqlite")
-        self.objects = LocalObjects(self.root, self._database)
+        try:
+            self._scratch = Scratch(self.root / "tmp")
+        except OSError as error:
+            self._database.close()
+            raise StoreAccessError(self.root, error) from error
+        self.objects = LocalObjects(self.root, self._database, scratch=self.scratch)
         self.records = LocalRecords(self._database, self.root / "locks")
 
     @property
     def scratch(self) -> Path:
-        """Where temporary files go: the store's own file system."""
-        return self.root / "tmp"
+        """Where temporary files of this process go: the store's own file system."""
+        return self._scratch.path
 
     @property
     def logs(self) -> Path:
@@ -49,10 +57,20 @@ class LocalStore:
         """Where fetched git objects are kept."""
         return self.root / "git"
 
+    def remove_leftovers(self, discard: Callable[[Path], None]) -> None:
+        """Give every directory of temporary files that a killed process left to `discard`, which removes it.
+
+        What a process that still runs has there is left alone, on whatever machine it is.
+        """
+        for directory in self._scratch.leftovers():
+            discard(directory)
+        remove_stale_locks(self.root / "locks")
+
     def close(self) -> None:
         """Close files and connections."""
         self.objects.close()
         self._database.close()
+        self._scratch.close()
 
     def __enter__(self) -> Self:
         """The store itself."""
