@@ -110,7 +110,8 @@ def _keys(user: str) -> Iterator[_Credentials]:
     for name in _KEY_NAMES:
         private = Path("~/.ssh").expanduser() / name
         if private.is_file():
-            yield pygit2.Keypair(user, f"{private}.pub", str(private), "")
+            # No public half: it may not be there, and follows from the private one.
+            yield pygit2.Keypair(user, None, str(private), "")
 
 
 def may_see_token(asking: str, meant: str) -> bool:

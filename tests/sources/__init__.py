@@ -1,0 +1,1 @@
+"""Real repositories, real servers on loopback, real files."""
