@@ -12,6 +12,7 @@ import attrs
 from reeval_build.errors import DefinitionError, PlanError
 from reeval_build.loading.modules import load_environments
 from reeval_build.model.environment import Environment
+from reeval_build.paths import display
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -50,21 +51,22 @@ def find_environments(targets: Iterable[str]) -> tuple[Found, ...]:
 
 
 def _of_target(target: str) -> tuple[Found, ...]:
-    path, separator, name = target.partition("::")
-    if not separator and Path(path).is_dir():
-        return _of_directory(Path(path))
-    if not Path(path).exists():
-        raise PlanError(f"{path}: there is no such file or directory")
-    if not Path(path).is_file() or Path(path).suffix != ".py":
-        raise PlanError(f"{path}: a target is a .py file, a directory, or FILE::NAME")
-    found = _of_file(Path(path))
+    text, separator, name = target.rpartition("::") if "::" in target else (target, "", "")
+    path, shown = Path(text), _shown(text)
+    if not separator and path.is_dir():
+        return _of_directory(path)
+    if not path.exists():
+        raise PlanError(f"{shown}: there is no such file or directory")
+    if not path.is_file() or path.suffix != ".py":
+        raise PlanError(f"{shown}: a target is a .py file, a directory, or FILE::NAME")
+    found = _of_file(path)
     if not found:
-        raise PlanError(f"{path}: there is no environment at its top level")
+        raise PlanError(f"{shown}: there is no environment at its top level")
     if separator:
         names = [one.environment.name for one in found]
         found = tuple(one for one in found if one.environment.name == name)
         if not found:
-            raise PlanError(f'{path}: there is no environment "{name}"; it has {", ".join(names)}')
+            raise PlanError(f'{shown}: there is no environment "{name}"; it has {", ".join(names)}')
     return found
 
 
@@ -72,12 +74,12 @@ def _of_directory(directory: Path) -> tuple[Found, ...]:
     files = sorted(_files_below(directory))
     found = tuple(one for file in files for one in _of_file(file))
     if not found:
-        raise PlanError(f"{directory}: no .py file below it defines an environment with reeval_build")
+        raise PlanError(f"{_shown(directory)}: no .py file below it defines an environment with reeval_build")
     return found
 
 
 def _of_file(file: Path) -> tuple[Found, ...]:
-    shown = str(file)
+    shown = _shown(file)
     return tuple(
         Found(environment=environment, file=shown) for environment in load_environments(file.absolute(), shown=shown)
     )
@@ -102,4 +104,8 @@ def _read(file: Path) -> bytes:
     try:
         return file.read_bytes()
     except OSError as error:
-        raise PlanError(f"{file}: it cannot be read: {error.strerror}") from error
+        raise PlanError(f"{_shown(file)}: it cannot be read: {error.strerror}") from error
+
+
+def _shown(path: str | Path) -> str:
+    return display(os.fsencode(path))

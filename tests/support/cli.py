@@ -84,15 +84,26 @@ class Built(Done):
 
 
 class ReevalBuild:
-    """The command, run in `directory` with `store` as its store."""
+    """The command, run in `directory` with `store` as its store.
+
+    Its environment is nothing of what the tests run in but where programs are, and `env`; it is started by way of
+    the command `prefix`. Without `names_store` the command chooses the store itself.
+    """
 
     def __init__(
-        self, directory: Path, store: Path, *, env: Mapping[str, str] | None = None, prefix: Sequence[str] = ()
+        self,
+        directory: Path,
+        store: Path,
+        *,
+        env: Mapping[str, str] | None = None,
+        prefix: Sequence[str] = (),
+        names_store: bool = True,
     ) -> None:
         self.directory = directory
         self.store = store
         self.env = dict(env or {})
         self.prefix = list(prefix)
+        self.names_store = names_store
 
     def __call__(self, command: str, *arguments: str | Path, code: int = 0, **options: Any) -> Done:
         """The command, run to its end, which must have this exit code."""
@@ -107,7 +118,7 @@ class ReevalBuild:
 
     def start(self, command: str, *arguments: str | Path, **options: Any) -> subprocess.Popen[bytes]:
         """The command, running in a process group of its own; `options` are Popen's."""
-        place = [] if command.startswith("-") or "--store" in arguments else ["--store", str(self.store)]
+        place = [] if command.startswith("-") or not self.names_store else ["--store", str(self.store)]
         defaults = {
             "cwd": self.directory,
             "stdin": subprocess.DEVNULL,
@@ -123,7 +134,7 @@ class ReevalBuild:
         return started
 
     def surroundings(self) -> dict[str, str]:
-        """The environment of the command: nothing of what the tests run in but where programs are."""
+        """The environment of the command."""
         return {
             "PATH": os.environ["PATH"],
             "PYTHONPATH": str(_CHECKOUT),

@@ -1,0 +1,359 @@
+"""Mistakes: exit code 2, a sentence that names the file, and nothing built."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.cli import ReevalBuild
+
+if TYPE_CHECKING:
+    from tests.support.cli import Done
+    from tests.support.projects import Project
+
+FINE = 'one = define_environment("one", {"sandbox": fake_sandbox()})\n'
+
+
+def assert_nothing_is_built(reeval: ReevalBuild) -> None:
+    if (reeval.store / "store.sqlite").exists():
+        with sqlite3.connect(reeval.store / "store.sqlite") as database:
+            assert database.execute("SELECT count(*) FROM records").fetchone() == (0,)
+
+
+def refused(reeval: ReevalBuild, *arguments: str) -> list[str]:
+    """What `build` says of a mistake."""
+    done = reeval("build", *arguments, code=2)
+    assert done.stdout == ""
+    assert_nothing_is_built(reeval)
+    assert done.messages == done.stderr.splitlines(), "nothing is said but messages"
+    return [message.removeprefix("reeval: ") for message in done.messages]
+
+
+def set_times(project: Project) -> None:
+    for file in project.directory.glob("*.py"):
+        os.utime(file, (1_700_000_000, 1_700_000_000))
+
+
+def usage_error(done: Done) -> str:
+    """The last line of what is said of a mistake on the command line."""
+    assert done.stdout == ""
+    return done.stderr.splitlines()[-1]
+
+
+def test_every_mistake_of_an_environment_is_said(project: Project, reeval: ReevalBuild) -> None:
+    project.define(
+        """
+        one = define_environment("e", {
+            "steps": [], "image": "debian", "rules": 3, "setup": "npm ci", "env": {"1": "a", "API_TOKEN": "b"},
+            "files": {"/etc/passwd": "", "a/../b": "", "c": 1},
+        })
+        """
+    )
+
+    said = refused(reeval, "env.py")
+
+    assert [line.partition("defineEnvironment")[0] for line in said] == [
+        'env.py: "image" isn\'t an environment field (',
+        'env.py: Unknown field "steps" in ',
+        'env.py: env["1"] in ',
+        "env.py: env.API_TOKEN in ",
+        'env.py: files["/etc/passwd"] in ',
+        'env.py: files["a/../b"] in ',
+        'env.py: files["c"] in ',
+        "env.py: rules in ",
+        "env.py: setup in ",
+    ]
+
+
+def test_a_mistake_in_one_of_two_files_stops_both(project: Project, reeval: ReevalBuild) -> None:
+    project.define(FINE, path="a.py")
+    project.define('two = define_environment("my env", {})', path="b.py")
+
+    assert refused(reeval, "a.py", "b.py") == [
+        'b.py: defineEnvironment needs a name of letters, digits, ".", "_", "@", "+" or "-" (got "my env")'
+    ]
+
+
+@pytest.mark.parametrize("command", [["build"], ["graph"], ["run", "e@fake", "--", "true"]])
+def test_each_command_says_the_same_of_a_mistake(project: Project, reeval: ReevalBuild, command: list[str]) -> None:
+    project.define('one = define_environment("e", {"rules": 3})')
+
+    done = reeval(*command, code=2)
+
+    assert done.stderr == 'reeval: env.py: rules in defineEnvironment("e") must be markdown or file(path) (got 3)\n'
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("x = (\n", "SyntaxError: '(' was never closed (line 1)"),
+        ("x = 1\n\x00", "SyntaxError: source code "),
+        ("import no_such_module\n", "ModuleNotFoundError: No module named 'no_such_module' (line 1)"),
+        ("\n\nraise ValueError('two\\n  lines')\n", "ValueError: two lines (line 3)"),
+        ("def f():\n    return 1 / 0\n\nf()\n", "ZeroDivisionError: division by zero (line 2)"),
+        ("raise ValueError\n", "ValueError: no message (line 1)"),
+        ("import sys\nsys.exit()\n", "it called sys.exit(None) while it was loaded"),
+        ("import sys\nsys.exit('enough')\n", "it called sys.exit('enough') while it was loaded"),
+        ("def f():\n    f()\n\nf()\n", "RecursionError: maximum recursion depth exceeded (line 2)"),
+        ("class Own(BaseException): ...\nraise Own('mine')\n", "Own: mine (line 2)"),
+        (
+            "class Own(Exception):\n    def __str__(self): raise ValueError\nraise Own\n",
+            "Own: no message (line 3)",
+        ),
+        ("open('/no/such/file')\n", "FileNotFoundError: [Errno 2] No such file or directory: '/no/such/file' (line 1)"),
+    ],
+)
+def test_what_a_file_raises_is_said_with_its_line(project: Project, reeval: ReevalBuild, text: str, said: str) -> None:
+    project.write("env.py", text)
+
+    (message,) = refused(reeval, "env.py")
+    assert message.startswith(f"env.py: {said}")
+
+
+def test_a_syntax_error_beside_the_file_names_the_file_it_is_in(project: Project, reeval: ReevalBuild) -> None:
+    project.write("beside.py", "x = 1\ny = (\n")
+    project.write("env.py", "import beside\n")
+
+    assert refused(reeval, "env.py") == [
+        f"env.py: SyntaxError: '(' was never closed (line 2 of {project.directory}/beside.py)"
+    ]
+
+
+def test_a_mistake_in_a_module_beside_the_file_names_the_file(project: Project, reeval: ReevalBuild) -> None:
+    project.define('shared = define_environment("e", {"rules": 3})', path="beside.py")
+    project.write("env.py", "from beside import shared\n")
+
+    assert refused(reeval, "env.py") == [
+        'env.py: rules in defineEnvironment("e") must be markdown or file(path) (got 3)'
+    ]
+
+
+def test_source_that_is_not_utf8_is_refused(project: Project, reeval: ReevalBuild) -> None:
+    project.write("env.py", b"x = '\xff'\n")
+
+    (said,) = refused(reeval, "env.py")
+
+    assert said.startswith("env.py: SyntaxError: ")
+
+
+def test_what_a_file_prints_is_no_result(project: Project, reeval: ReevalBuild) -> None:
+    project.define("import os\nprint('printed by Python')\nos.system('echo printed by a program')\n" + FINE)
+
+    built = reeval.build()
+
+    assert built.summary["failed"] == 0
+    assert built.stdout.lstrip().startswith("{")
+    assert "printed by Python\n" in built.stderr
+    assert "printed by a program\n" in built.stderr
+
+
+def test_an_edit_of_the_same_size_and_time_is_seen(project: Project, reeval: ReevalBuild) -> None:
+    project.write("beside.py", 'RULES = "one"\n')
+    project.define(
+        """
+        import beside
+        a = define_environment("a", {"sandbox": fake_sandbox(), "rules": beside.RULES})
+        b = define_environment("b", {"sandbox": fake_sandbox(), "rules": "ONE"})
+        """
+    )
+    set_times(project)
+    reeval.build("env.py")
+    project.edit("beside.py", '"one"', '"two"')
+    project.edit("env.py", '"ONE"', '"TWO"')
+    set_times(project)
+
+    assert reeval.build("env.py").phases("ran") == ["root", "root", "rules", "rules", "snapshot", "snapshot"]
+
+
+def test_a_file_without_an_environment_is_refused(project: Project, reeval: ReevalBuild) -> None:
+    project.write("env.py", "x = 1\n")
+
+    assert refused(reeval, "env.py") == ["env.py: there is no environment at its top level"]
+
+
+def test_an_environment_below_the_top_level_does_not_count(project: Project, reeval: ReevalBuild) -> None:
+    project.define('those = [define_environment("one", {})]')
+
+    assert refused(reeval, "env.py") == ["env.py: there is no environment at its top level"]
+
+
+def test_an_unknown_name_lists_those_there_are(project: Project, reeval: ReevalBuild) -> None:
+    project.define(FINE + 'two = one.extend("two", {})\n')
+
+    assert refused(reeval, "env.py::three") == ['env.py: there is no environment "three"; it has one, two']
+
+
+@pytest.mark.parametrize("target", ["env.py", "no/such/dir/", "env.py::one"])
+def test_a_target_that_is_not_there_is_named(project: Project, reeval: ReevalBuild, target: str) -> None:
+    path = target.partition("::")[0]
+
+    assert refused(reeval, target) == [f"{path}: there is no such file or directory"]
+
+
+@pytest.mark.parametrize("target", ["env.txt", "env.txt::one", "env", "directory::one"])
+def test_a_target_of_another_kind_is_refused(project: Project, reeval: ReevalBuild, target: str) -> None:
+    project.write("env.txt", FINE)
+    project.write("env", FINE)
+    (project.directory / "directory").mkdir()
+    path = target.partition("::")[0]
+
+    assert refused(reeval, target) == [f"{path}: a target is a .py file, a directory, or FILE::NAME"]
+
+
+def test_a_directory_without_definitions_is_refused(project: Project, reeval: ReevalBuild) -> None:
+    project.write("some/script.py", "raise SystemExit('not a definition')\n")
+
+    assert refused(reeval, "some") == ["some: no .py file below it defines an environment with reeval_build"]
+    assert refused(reeval) == [".: no .py file below it defines an environment with reeval_build"]
+
+
+def test_two_different_environments_of_one_name_are_refused(project: Project, reeval: ReevalBuild) -> None:
+    project.define(FINE, path="a.py")
+    project.define('one = define_environment("one", {"sandbox": fake_sandbox(), "rules": "other"})', path="b.py")
+
+    assert refused(reeval, ".") == ['b.py: environment "one" is also defined, differently, in a.py']
+
+
+def test_two_different_environments_of_one_name_in_one_file_are_refused(project: Project, reeval: ReevalBuild) -> None:
+    project.define(FINE + 'two = define_environment("one", {"rules": "other"})\n')
+
+    assert refused(reeval, "env.py") == ['env.py: environment "one" is also defined, differently, in env.py']
+
+
+def test_one_environment_imported_into_two_files_is_one(project: Project, reeval: ReevalBuild) -> None:
+    project.define(FINE, path="shared.py")
+    for name in ("a", "b"):
+        project.define(f'from shared import one\n{name} = one.extend("{name}", {{}})\n', path=f"{name}.py")
+
+    assert list(reeval.build().snapshots) == ["one@fake", "a@fake", "b@fake"]
+
+
+def test_a_target_that_is_given_twice_counts_once(project: Project, reeval: ReevalBuild) -> None:
+    project.define(FINE)
+
+    built = reeval.build("env.py", ".", "env.py::one", "--harness", "codex", "--harness", "codex")
+
+    assert list(built.snapshots) == ["one@codex"]
+
+
+def test_a_directory_is_searched_but_for_what_is_not_the_authors(project: Project, reeval: ReevalBuild) -> None:
+    mistake = "from reeval_build import nothing_of_this_name\n"
+    project.write("evals/.venv/env.py", mistake)
+    project.write("evals/.hidden/env.py", mistake)
+    project.write("evals/node_modules/package/env.py", mistake)
+    project.write("evals/__pycache__/env.py", mistake)
+    project.write("evals/environment/pyvenv.cfg", "")
+    project.write("evals/environment/lib/env.py", mistake)
+    project.write("evals/notes.txt", mistake)
+    project.write("evals/other.py", "raise ValueError('it does not import reeval_build')\n")
+    for name in ("deep/down/a.py", "b.py"):
+        stem = Path(name).stem
+        project.define(f'it = define_environment("{stem}", {{"sandbox": fake_sandbox()}})', path=f"evals/{name}")
+
+    assert list(reeval.build("evals").snapshots) == ["b@fake", "a@fake"]
+
+
+def test_a_loop_of_links_does_not_trap_the_search(project: Project, reeval: ReevalBuild) -> None:
+    project.define(FINE)
+    (project.directory / "loop").symlink_to(".")
+    (project.directory / "gone.py").symlink_to("nowhere")
+
+    assert list(reeval.build().snapshots) == ["one@fake"]
+
+
+@pytest.mark.parametrize("package", [False, True])
+def test_files_of_one_name_beside_two_definitions_are_kept_apart(
+    project: Project, reeval: ReevalBuild, *, package: bool
+) -> None:
+    place, module = ("parts/rules.py", "parts.rules") if package else ("rules.py", "rules")
+    for name in ("a", "b"):
+        project.write(f"{name}/{place}", f'RULES = "the rules of {name}\\n"\n')
+        project.define(
+            f"""
+            from {module} import RULES
+            {name} = define_environment("{name}", {{"sandbox": fake_sandbox(), "rules": RULES}})
+            """,
+            path=f"{name}/env.py",
+        )
+
+    reeval.build("a", "b")
+
+    for name in ("a", "b"):
+        done = reeval("run", f"{name}/env.py::{name}@fake", "--", "cat", "AGENTS.md")
+        assert done.stdout.startswith(f"the rules of {name}\n")
+
+
+def test_paths_count_from_the_file_that_names_them(project: Project, reeval: ReevalBuild) -> None:
+    project.write("lib/rules.md", "of lib\n")
+    project.write("evals/rules.md", "of evals\n")
+    project.write("lib/parts.py", 'from reeval_build import file\n\nRULES = file("rules.md")\n')
+    project.define(
+        """
+        import sys
+        sys.path.insert(0, __file__ + "/../../lib")
+        sys.path.insert(0, str(__import__("pathlib").Path(__file__).parents[1] / "lib"))
+        from parts import RULES
+        lib = define_environment("lib", {"sandbox": fake_sandbox(), "rules": RULES})
+        own = define_environment("own", {"sandbox": fake_sandbox(), "rules": file("rules.md")})
+        """,
+        path="evals/env.py",
+    )
+
+    for name, rules in (("lib", "of lib\n"), ("own", "of evals\n")):
+        done = reeval("run", f"evals/env.py::{name}@fake", "--", "cat", "AGENTS.md")
+        assert done.stdout.startswith(rules)
+
+
+def test_names_of_files_may_be_any_bytes(project: Project, reeval: ReevalBuild) -> None:
+    name = b"caf\xe9 \n'.py".decode("utf-8", "surrogateescape")
+    project.define(FINE, path=name)
+
+    assert list(reeval.build().snapshots) == ["one@fake"]
+    assert list(reeval.build(f"{name}::one").snapshots) == ["one@fake"]
+
+    project.define('one = define_environment("one", {"rules": 3})', path=name)
+    (said,) = reeval("build", code=2).stderr.splitlines()
+    assert said == (
+        'reeval: caf\\xe9 \\n\'.py: rules in defineEnvironment("one") must be markdown or file(path) (got 3)'
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["build", "--no-such-option"], "Error: No such option"),
+        (["bild"], "Error: No such command 'bild'."),
+        (["build", "--harness", "nope"], "Error: Invalid value for '--harness': 'nope' is not one of "),
+        (["build", "--sandbox", "nope"], "Error: Invalid value for '--sandbox': 'nope' is not one of "),
+        (["build", "--jobs", "0"], "Error: Invalid value for '--jobs': 0 is not in the range x>=1."),
+        (["build", "--jobs", "many"], "Error: Invalid value for '--jobs': 'many' is not a valid integer range."),
+        (["graph", "--format", "nope"], "Error: Invalid value for '--format': 'nope' is not one of "),
+        (["run"], "Error: Missing argument 'CELL'."),
+        (["run", "one@fake"], "Error: Missing argument '-- COMMAND [ARGUMENT]...'."),
+    ],
+)
+def test_a_mistake_on_the_command_line_is_said_with_how_to_get_help(
+    project: Project, reeval: ReevalBuild, arguments: list[str], said: str
+) -> None:
+    done = reeval(*arguments, code=2)
+
+    assert usage_error(done).startswith(said)
+    assert "--help' for help." in done.stderr
+
+
+def test_a_store_that_is_a_file_is_refused(project: Project, reeval: ReevalBuild, tmp_path: Path) -> None:
+    project.define(FINE)
+    file = project.write("store", "a file\n")
+
+    done = ReevalBuild(project.directory, file)("build", code=2)
+    assert usage_error(done) == f"Error: Invalid value for '--store': Directory '{file}' is a file."
+
+    by_variable = ReevalBuild(project.directory, file, env={"REEVAL_BUILD_HOME": str(file)}, names_store=False)
+    (said,) = by_variable("build", code=3).messages
+    assert said.startswith(f"reeval: the store at {file} cannot be used: ")
+    assert file.read_text() == "a file\n"
