@@ -10,7 +10,7 @@ from typing import Final
 import click
 
 from reeval_build import __version__
-from reeval_build.cli.boundary import exit_code_of
+from reeval_build.cli.boundary import exit_code_of, output_may_close
 
 _COMMANDS: Final = {
     "build": "Build the snapshots of environments.",
@@ -31,6 +31,10 @@ class _LazyGroup(click.Group):
             return None
         command: click.Command = getattr(import_module(f"reeval_build.cli.{cmd_name}"), cmd_name)
         return command
+
+    def invoke(self, ctx: click.Context) -> object:
+        with output_may_close():
+            return super().invoke(ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
         with formatter.section("Commands"):

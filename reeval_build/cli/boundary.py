@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -11,7 +12,7 @@ import click
 from reeval_build.errors import CancelledError, DefinitionError, InfraError, PlanError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 DEFINITION: Final = 2
 INFRA: Final = 3
@@ -39,10 +40,17 @@ def exit_code_of(command: Callable[[], object]) -> int:
     except (KeyboardInterrupt, click.Abort, CancelledError):
         say("stopped; what was finished is kept")
         return INTERRUPTED
+    return result if isinstance(result, int) else 0
+
+
+@contextmanager
+def output_may_close() -> Iterator[None]:
+    """End quietly when nobody reads the output any more, as programs do that a signal ends; click has a 1 for that."""
+    try:
+        yield
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return _BROKEN_PIPE
-    return result if isinstance(result, int) else 0
+        raise click.exceptions.Exit(_BROKEN_PIPE) from None
 
 
 def say(message: str) -> None:
