@@ -55,6 +55,20 @@ class ResolvedFile:
 
 
 @attrs.frozen(kw_only=True)
+class ResolvedPackage:
+    """An npm package of exactly one version, or a package that is a directory or an archive of the host.
+
+    `integrity` is the subresource integrity of its archive (`sha512-...`), which decides its files.
+    """
+
+    name: str
+    version: str
+    integrity: str
+
+    warnings: tuple[str, ...] = attrs.field(default=(), eq=False)
+
+
+@attrs.frozen(kw_only=True)
 class Resolution:
     """For everything some cells name: what it is now, or why it cannot be had."""
 

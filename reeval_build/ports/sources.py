@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from reeval_build.digest import Digest
     from reeval_build.model.spec import GitWorkspace
-    from reeval_build.plan.resolution import ResolvedFile, ResolvedTree
+    from reeval_build.plan.resolution import ResolvedFile, ResolvedPackage, ResolvedTree
     from reeval_build.ports.objects import Batch
 
 
@@ -37,3 +37,36 @@ class HostFiles(Protocol):
 
     def read(self, path: str) -> ResolvedFile:
         """Keep the bytes a file has now, and say what they are. Raises InfraError when it cannot be read."""
+
+
+class Packages(Protocol):
+    """Reads npm packages; safe to use from several threads."""
+
+    def resolve(self, spec: str) -> ResolvedPackage:
+        """The one version of a package that `spec` stands for now.
+
+        `spec` is what `npm pack` takes: a name with a version, range or tag, or `file:` and an absolute path of a
+        directory or an archive. A spec that can mean another version tomorrow has a warning in the result.
+
+        Raises:
+            InfraError: when there is no such package or version, or npm or its registry does not answer.
+        """
+
+    def read(self, spec: str, resolved: ResolvedPackage, batch: Batch) -> Digest:
+        """The files of a package, without the directory that its archive has them in, as a tree added to `batch`.
+
+        Raises:
+            InfraError: when the archive is not what `resolved` says, or a member of it is refused; names the path.
+        """
+
+
+class LocalTrees(Protocol):
+    """Reads directories of the host; safe to use from several threads."""
+
+    def read(self, path: str, batch: Batch) -> Digest:
+        """The files below a directory as a tree added to `batch`; `.git` at any depth is left out.
+
+        Raises:
+            InfraError: when there is no such directory, or an entry is refused (a special file, a link out of the
+                tree, a name that cannot stand in a tree) or cannot be read; names the path.
+        """
