@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import signal
 import sys
 from importlib import import_module
@@ -61,5 +62,8 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line and exit with its code."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # Not every locale has every letter, and a command must not fail for that.
+        sys.stdout.reconfigure(errors="backslashreplace")
     signal.signal(signal.SIGTERM, lambda _signal, _frame: sys.exit(_TERMINATED))
     sys.exit(exit_code_of(lambda: cli.main(prog_name="reeval-build", standalone_mode=False)))

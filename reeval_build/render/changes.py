@@ -37,7 +37,7 @@ def changes_json(cell: Cell, command: Sequence[str], done: Attempt) -> str:
         for change in done.changes
     ]
     value = {"cell": cell.name, "command": list(command), "exit_code": done.exit_code, "changes": changes}
-    return json.dumps(value, indent=2, ensure_ascii=False)
+    return json.dumps(value, indent=2)
 
 
 def _path(change: Change) -> str:

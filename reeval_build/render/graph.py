@@ -65,4 +65,4 @@ def graph_json(graph: Graph) -> str:
         }
         for recipe, node in graph.nodes.items()
     ]
-    return json.dumps({"cells": cells, "nodes": nodes}, indent=2, ensure_ascii=False)
+    return json.dumps({"cells": cells, "nodes": nodes}, indent=2)

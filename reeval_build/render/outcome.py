@@ -41,7 +41,6 @@ def outcome_json(outcome: Outcome) -> str:
     return json.dumps(
         {"cells": _cells(outcome), "nodes": nodes, "summary": {**summary, "seconds": round(outcome.seconds, _DIGITS)}},
         indent=2,
-        ensure_ascii=False,
     )
 
 

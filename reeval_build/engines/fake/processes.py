@@ -47,9 +47,9 @@ def run(
     """
     try:
         process = subprocess.Popen(
-            command,
+            [_encoded(argument) for argument in command],
             cwd=cwd,
-            env={**env, os.fsdecode(_MARK): str(sandbox)},
+            env={_encoded(name): _encoded(value) for name, value in env.items()} | {_MARK: os.fsencode(sandbox)},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -70,6 +70,11 @@ def run(
             output.pass_on_rest()
     code = process.returncode
     return code if code >= 0 else _KILLED_BY - code
+
+
+def _encoded(text: str) -> bytes:
+    """What an author wrote is UTF-8 in the sandbox, whatever the locale of the host is."""
+    return text.encode("utf-8", "surrogateescape")
 
 
 def _could_not_start(command: Sequence[str], cwd: Path, error: OSError, stderr: BinaryIO) -> int:
