@@ -9,6 +9,7 @@ from reeval_build.errors import InfraError
 from reeval_build.execute import trees
 from reeval_build.paths import PathError
 from reeval_build.plan.outputs import SnapshotOutput, StateOutput, TreeOutput
+from reeval_build.plan.planner import shorten
 from reeval_build.plan.work import (
     BaseWork,
     FilesWork,
@@ -41,7 +42,7 @@ class StepFailedError(InfraError):
     """A command of an install or setup step did not succeed; its result is not kept."""
 
     def __init__(self, phase: str, run: str, reason: str, *, log: Path) -> None:
-        super().__init__(f'{phase} step "{run}" {reason}', hint=f"its output is in {log}")
+        super().__init__(f'{phase} step "{shorten(run)}" {reason}', hint=f"its output is in {log}")
         self.phase, self.run, self.reason, self.log = phase, run, reason, log
 
 

@@ -10,6 +10,8 @@ from reeval_build.plan.outputs import content_of
 from reeval_build.ports.events import Status
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from reeval_build.execute.executor import Outcome
 
 _DIGITS = 3
@@ -45,14 +47,18 @@ def outcome_json(outcome: Outcome) -> str:
 
 
 def failures(outcome: Outcome) -> list[str]:
-    """A sentence for each node that failed: the file, the cells, what went wrong and where its output is."""
+    """A sentence for each node that failed: the files, the cells, what went wrong and where its output is."""
     cells_of = outcome.graph.cells_of()
     files = {planned.cell.name: planned.cell.file for planned in outcome.graph.cells}
     return [
-        f"{files[cells_of[recipe][0]]}: {', '.join(cells_of[recipe])}: {result.problem}"
+        f"{_list(files[cell] for cell in cells_of[recipe])}: {_list(cells_of[recipe])}: {result.problem}"
         for recipe, result in outcome.results.items()
         if result.problem is not None
     ]
+
+
+def _list(names: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(names))
 
 
 def _cells(outcome: Outcome) -> list[dict[str, str | None]]:
