@@ -88,7 +88,10 @@ class BaseImages:
         Raises:
             MissingImageError: when there is none.
         """
-        details = self._connection.find_image(name)
+        try:
+            details = self._connection.find_image(name)
+        except EngineRefusalError as error:
+            raise MissingImageError(name, error.reason) from error
         if details is None:
             self._pull(name)
             details = self._connection.find_image(name)

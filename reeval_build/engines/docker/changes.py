@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 CAPABILITY: Final = "security.capability"
 """The one extended attribute that is kept, as in every image that Docker makes."""
 
+RESERVED_NAME: Final = 'starts with ".wh.", which image layers use for deletions'
+
 _SMALL_BYTES: Final = 256 * 1024
 
 

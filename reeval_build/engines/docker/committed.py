@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import posixpath
 import tarfile
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
+from reeval_build.engines.docker.changes import RESERVED_NAME, UnkeepableChangeError
 from reeval_build.engines.docker.connection import EngineRefusalError, one_line
 from reeval_build.engines.docker.layer_reading import read_layer
+from reeval_build.engines.docker.layers import WHITEOUT
 from reeval_build.errors import InfraError
 
 if TYPE_CHECKING:
@@ -35,6 +38,9 @@ def read_committed(connection: Connection, container: str, batch: Batch) -> tupl
     """
     with connection.asked_to(_SAVE):
         details = connection.quick.inspect_container(container)
+        changes = connection.patient.diff(container) or ()
+    for change in changes:
+        _refuse_reserved(change["Path"])
     before = _layers(connection, details["Image"])
     with _committed(connection, container) as image:
         after = _layers(connection, image)
@@ -50,6 +56,12 @@ def _layers(connection: Connection, image: str) -> list[str]:
         raise EngineRefusalError(_SAVE, f"image {image} is gone")
     layers: list[str] = details["RootFS"]["Layers"]
     return layers
+
+
+def _refuse_reserved(path: str) -> None:
+    """Refuse what would be taken for a deletion, or breaks the engine when it writes the image out."""
+    if any(name.startswith(os.fsdecode(WHITEOUT)) for name in path.split("/")):
+        raise UnkeepableChangeError(path.lstrip("/").encode(), RESERVED_NAME)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from reeval_build.engines.docker.endpoint import Endpoint
 
-_FIRST_ANSWER_S: Final = 10
+_FIRST_ANSWER_S: Final = 10.0
 _QUICK_S: Final = 30
 _PATIENT_S: Final = 600
 
@@ -35,15 +36,18 @@ class Connection:
     """Two clients of one engine: `quick` for what takes no time, `patient` for work. Safe to use from several threads.
 
     Raises:
-        EngineAwayError: when nothing answers at the endpoint.
+        EngineAwayError: when nothing answers at the endpoint, or not within `first_answer_s`.
         InfraError: when what answers cannot be used.
     """
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: Endpoint, *, first_answer_s: float = _FIRST_ANSWER_S) -> None:
         self.endpoint = endpoint
         tls = endpoint.tls or False
         try:
-            first = APIClient(base_url=endpoint.address, timeout=_FIRST_ANSWER_S, tls=tls)
+            if endpoint.socket_path is not None:
+                _knock(endpoint.socket_path, first_answer_s)
+            # The SDK hands the number on to requests as it is, and says an integer only in its annotations.
+            first = APIClient(base_url=endpoint.address, timeout=cast("int", first_answer_s), tls=tls)
             first.close()
             version = first.api_version
             self.quick = APIClient(base_url=endpoint.address, version=version, timeout=_QUICK_S, tls=tls)
@@ -91,6 +95,13 @@ class Connection:
             f"the Docker engine at {self.endpoint.address} does not answer: {_reason(error)}",
             hint="start it, or set DOCKER_HOST to the address of one that runs",
         )
+
+
+def _knock(path: str, timeout_s: float) -> None:
+    """Raise the system's own error when nobody listens: the SDK buries it, and leaves its socket open."""
+    with socket.socket(socket.AF_UNIX) as knock:
+        knock.settimeout(timeout_s)
+        knock.connect(path)
 
 
 def one_line(text: str) -> str:

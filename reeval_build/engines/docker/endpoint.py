@@ -9,7 +9,7 @@ import attrs
 from docker.context import ContextAPI
 from docker.errors import DockerException
 from docker.tls import TLSConfig
-from docker.utils import kwargs_from_env
+from docker.utils import kwargs_from_env, parse_host
 
 from reeval_build.errors import InfraError
 
@@ -38,11 +38,15 @@ class Endpoint:
     def _is_known(self, _attribute: object, value: str) -> None:
         if not value.startswith((_LOCAL, *_REMOTE)):
             raise EndpointError(f"the address {value!r} of a Docker engine is of a kind that is not supported")
+        try:
+            parse_host(value)
+        except DockerException as error:
+            raise EndpointError(f"the address {value!r} of a Docker engine cannot be used: {error}") from error
 
     @property
-    def is_local(self) -> bool:
-        """Whether the engine is certainly on this machine."""
-        return self.address.startswith(_LOCAL)
+    def socket_path(self) -> str | None:
+        """The path of the socket of an engine on this machine; None for one that may be elsewhere."""
+        return self.address.removeprefix(_LOCAL) if self.address.startswith(_LOCAL) else None
 
 
 def current_endpoint() -> Endpoint:

@@ -41,7 +41,7 @@ def learn(connection: Connection) -> EngineFacts:
     with connection.asked_to("say what it is"):
         info = connection.quick.info()
         version = connection.quick.version()
-    is_ours = connection.endpoint.is_local and os.geteuid() == 0
+    is_ours = connection.endpoint.socket_path is not None and os.geteuid() == 0
     return read_facts(info, version, is_ours=is_ours)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import attrs
 
-from reeval_build.engines.docker.changes import CAPABILITY, UnkeepableChangeError, add_bytes
+from reeval_build.engines.docker.changes import CAPABILITY, RESERVED_NAME, UnkeepableChangeError, add_bytes
 from reeval_build.engines.docker.connection import EngineRefusalError
 from reeval_build.engines.docker.layers import OPAQUE, WHITEOUT, XATTR_RECORD
 from reeval_build.paths import PathError, split
@@ -63,7 +63,7 @@ def read_layer(layer: IO[bytes], batch: Batch) -> tuple[DeltaEntry, ...]:
 def _deletion(path: bytes, directory: bytes, name: bytes, member: tarfile.TarInfo) -> DeltaEntry:
     deleted = name.removeprefix(WHITEOUT)
     if member.size or deleted.startswith(WHITEOUT):
-        raise UnkeepableChangeError(path, 'starts with ".wh.", which image layers use for deletions')
+        raise UnkeepableChangeError(path, RESERVED_NAME)
     return DeltaEntry(parts=_checked(b"/".join(filter(None, (directory, deleted)))), kind=DeltaKind.DELETED)
 
 
