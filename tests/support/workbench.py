@@ -36,8 +36,8 @@ cd "$1" || exit
 find . -print0 | sort -z > /dev/shm/names
 xargs -0 -r sh -c 'for name; do
   if [ -d "$name" ] && [ ! -L "$name" ]; then stat -c "%N|%F|%a|%u:%g|%Y" "$name"
-  else stat -c "%N|%F|%a|%u:%g|%Y|%s|%h|%t,%T" "$name"; fi
-  if [ -f "$name" ] && [ ! -L "$name" ]; then sha256sum < "$name"; fi
+  else stat -c "%N|%F|%a|%u:%g|%Y|%s|%t,%T" "$name"; fi
+  if [ -f "$name" ] && [ ! -L "$name" ]; then stat -c "%h names" "$name"; sha256sum < "$name"; fi
 done' sh < /dev/shm/names
 rm /dev/shm/names
 """
@@ -58,9 +58,7 @@ class Workbench:
     def __init__(self, address: str, directory: Path, *, portable: bool = False) -> None:
         self.store = LocalStore(directory / "store")
         self.objects: Objects = self.store.objects
-        self.engine = DockerEngine(
-            self.objects, scratch=directory / "scratch", address=address, portable=portable
-        )
+        self.engine = DockerEngine(self.objects, scratch=directory / "scratch", address=address, portable=portable)
         self.cancel = threading.Event()
 
     def close(self) -> None:
@@ -86,13 +84,13 @@ class Workbench:
     def changes(self, state: State, script: str) -> dict[bytes, DeltaEntry]:
         """What a script changes in a sandbox of its own, by path."""
         with self.sandbox(state) as sandbox, self.objects.batch() as batch:
-            assert run(sandbox, script).code == 0
+            succeed(sandbox, script)
             return {entry.path: entry for entry in sandbox.capture(batch)}
 
     def step(self, state: State, script: str) -> State:
         """The state after a script."""
         with self.sandbox(state) as sandbox, self.objects.batch() as batch:
-            assert run(sandbox, script).code == 0
+            succeed(sandbox, script)
             return state.on_top(keep_delta(batch, sandbox.capture(batch)))
 
     def by_hand(self, state: State, *entries: DeltaEntry) -> State:
@@ -131,11 +129,16 @@ def run(sandbox: Sandbox, script: str, *, cwd: str = "/", timeout_s: float | Non
     return Result(code, stdout.getvalue(), stderr.getvalue())
 
 
+def succeed(sandbox: Sandbox, script: str) -> bytes:
+    """What a script that must succeed writes."""
+    result = run(sandbox, script)
+    assert result.code == 0, result.stderr.decode(errors="replace")
+    return result.stdout
+
+
 def listing(sandbox: Sandbox, below: str) -> bytes:
     """Everything that matters of every path below a directory, contents included; needs find, stat and sha256sum."""
     stdout, stderr = io.BytesIO(), io.BytesIO()
-    code = sandbox.execute(
-        ["/bin/sh", "-c", _LISTING, "sh", below], cwd="/", env={}, stdout=stdout, stderr=stderr
-    )
+    code = sandbox.execute(["/bin/sh", "-c", _LISTING, "sh", below], cwd="/", env={}, stdout=stdout, stderr=stderr)
     assert (code, stderr.getvalue()) == (0, b"")
     return stdout.getvalue()
