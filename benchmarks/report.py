@@ -1,0 +1,43 @@
+"""Comparisons as text for people and as JSON to keep."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import machine
+
+if TYPE_CHECKING:
+    from measuring import Comparison, Times
+
+
+def as_text(comparison: Comparison) -> str:
+    """The times of a comparison, and how they relate."""
+    ours, rounds = comparison.ours, len(comparison.ours.seconds)
+    lines = [f"{comparison.question} ({rounds} rounds)", _line(ours)]
+    for peer in comparison.peers:
+        lines += [f"{_line(peer)}   ratio {ours.p50_s / peer.p50_s:.2f}"]
+    if comparison.goal_s is not None:
+        verdict = "met" if ours.p50_s < comparison.goal_s else "missed"
+        lines.append(f"  goal: p50 under {comparison.goal_s * 1000:.0f} ms: {verdict}")
+    return "\n".join(lines)
+
+
+def _line(times: Times) -> str:
+    return f"  {times.name:<28} p50 {times.p50_s * 1000:8.0f} ms   p95 {times.p95_s * 1000:8.0f} ms"
+
+
+def as_json(comparison: Comparison) -> dict[str, Any]:
+    """The same, with every round."""
+    return {
+        "question": comparison.question,
+        "machine": machine.describe(),
+        "load": round(machine.load(), 1),
+        "goal_s": comparison.goal_s,
+        "ours": _times(comparison.ours),
+        "peers": [{**_times(peer), "ratio": round(comparison.ours.p50_s / peer.p50_s, 3)} for peer in comparison.peers],
+    }
+
+
+def _times(times: Times) -> dict[str, Any]:
+    rounds = [round(seconds, 4) for seconds in times.seconds]
+    return {"name": times.name, "p50_s": round(times.p50_s, 4), "p95_s": round(times.p95_s, 4), "rounds_s": rounds}
