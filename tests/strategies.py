@@ -1,0 +1,224 @@
+"""Every kind of value that properties are stated about."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hypothesis import strategies as st
+
+from reeval_build.digest import BLOB, Digest
+from reeval_build.model.spec import GitWorkspace, HostFile
+from reeval_build.paths import Destination, check_link
+from reeval_build.plan.resolution import ResolvedTree
+from reeval_build.plan.work import (
+    BaseWork,
+    FilesWork,
+    InstallWork,
+    PlacedFile,
+    RootWork,
+    RulesWork,
+    SetupWork,
+    SnapshotWork,
+    WorkspaceWork,
+)
+from reeval_build.state.delta import DeltaEntry, DeltaKind, in_order
+from reeval_build.state.state import Layout, PlacedTree, StepDelta
+from reeval_build.tree.directory import Entry
+
+if TYPE_CHECKING:
+    from reeval_build.paths import Parts
+    from tests.support.directories import Model
+
+digests = st.binary(min_size=32, max_size=32).map(Digest)
+
+# Few enough to meet again: a property about names is about the same name in two places.
+_common_names = st.sampled_from([b"a", b"b", b"ab", b"a.txt", b"A", b"\xc3\xa9", b"e\xcc\x81", b"\xff"])
+_other_names = st.binary(min_size=1, max_size=12).filter(
+    lambda name: b"/" not in name and b"\0" not in name and not name.startswith(b".")
+)
+names = _common_names | _other_names
+paths = st.lists(names, min_size=1, max_size=4).map(tuple)
+near_names = st.sampled_from([b"a", b"b", b"ab"])
+near_paths = st.lists(near_names, min_size=1, max_size=4).map(tuple)
+
+
+# Canonical values ----------------------------------------------------------------------------------------------------
+
+_integers = st.integers() | st.integers(-5, 5) | st.integers(10**300, 10**301) | st.integers(-(10**301), -(10**300))
+# Text of a pair of surrogates is refused like that of one, so it is not among these.
+_text = st.text() | st.sampled_from(["", "a", "1", "n", "T", "\0", "\U0001f600", "\ufeff", "é", "e\u0301"])
+_bytes = st.binary() | st.sampled_from([b"", b"a", b"1", b"n", b"T", b"\0"])
+scalars = st.none() | st.booleans() | _integers | _text | _bytes | digests
+values: st.SearchStrategy[Any] = st.recursive(
+    scalars, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(_text, inner, max_size=4), max_leaves=20
+)
+
+
+# Trees ---------------------------------------------------------------------------------------------------------------
+
+_contents = st.sampled_from([b"", b"x", b"y", b"one\n"]) | st.binary(max_size=8)
+
+
+@st.composite
+def files(draw: st.DrawFn) -> Entry:
+    content = draw(_contents)
+    return Entry.file(BLOB.digest(content), len(content), executable=draw(st.booleans()))
+
+
+link_targets = st.lists(names | st.sampled_from([b".", b"..", b""]), min_size=1, max_size=5).map(b"/".join)
+links = st.sampled_from([b"a", b"./a", b"a/b"]).map(Entry.symlink)
+leaves = files() | links
+_tree_names = near_names | near_names | names
+trees: st.SearchStrategy[Model] = st.dictionaries(
+    _tree_names,
+    st.recursive(leaves, lambda inner: st.dictionaries(_tree_names, inner, max_size=3), max_leaves=8),
+    max_size=4,
+)
+
+
+@st.composite
+def accepted_links(draw: st.DrawFn) -> tuple[Parts, bytes]:
+    """A path and a link target that is accepted there."""
+    parts, target = draw(paths), draw(link_targets.filter(lambda target: not target.startswith(b"/")))
+    try:
+        check_link(parts, target)
+    except ValueError:
+        return parts, b"a"
+    return parts, target
+
+
+# Deltas and states ---------------------------------------------------------------------------------------------------
+
+_modes = st.integers(0, 0o7777)
+_owners = st.integers(0, 2**31)
+_times = st.integers(-(2**33), 2**40)
+_attributes = st.dictionaries(st.text(min_size=1, max_size=5), st.binary(max_size=5), max_size=2).map(
+    lambda attributes: tuple(sorted(attributes.items()))
+)
+
+
+@st.composite
+def delta_entries(draw: st.DrawFn) -> DeltaEntry:
+    kind = draw(st.sampled_from(DeltaKind))
+    common = {"parts": draw(paths), "kind": kind, "mtime_s": draw(_times)}
+    if kind is DeltaKind.DELETED:
+        return DeltaEntry(**common)
+    common |= {"mode": draw(_modes), "uid": draw(_owners), "gid": draw(_owners), "xattrs": draw(_attributes)}
+    match kind:
+        case DeltaKind.FILE:
+            return DeltaEntry(**common, digest=draw(digests), size=draw(st.integers(0, 2**40)))
+        case DeltaKind.HARD_LINK:
+            target = b"/".join(draw(paths))
+            return DeltaEntry(**common, digest=draw(digests), size=draw(st.integers(0, 2**40)), target=target)
+        case DeltaKind.SYMLINK:
+            return DeltaEntry(**common, target=draw(st.binary(min_size=1, max_size=8)))
+        case DeltaKind.DIRECTORY:
+            return DeltaEntry(**common, opaque=draw(st.booleans()))
+        case DeltaKind.CHARACTER_DEVICE | DeltaKind.BLOCK_DEVICE:
+            return DeltaEntry(**common, device=(draw(st.integers(0, 500)), draw(st.integers(0, 500))))
+        case _:
+            return DeltaEntry(**common)
+
+
+deltas = st.lists(delta_entries(), max_size=6, unique_by=lambda entry: entry.parts).map(in_order)
+
+placed_trees = st.builds(PlacedTree, at=paths, tree=digests, replaces=st.booleans())
+step_deltas = st.builds(StepDelta, delta=digests, times=digests)
+
+
+# What people write ---------------------------------------------------------------------------------------------------
+
+durations = (
+    st.integers(1, 10**6)
+    | st.floats(min_value=0.001, max_value=10**6)
+    | st.tuples(st.integers(1, 999), st.sampled_from(["ms", "s", "m", "h"])).map(lambda pair: f"{pair[0]}{pair[1]}")
+)
+_words = st.text("abc xyz-'\"$\n", min_size=1, max_size=12).filter(str.strip)
+variable_names = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,6}", fullmatch=True).filter(
+    lambda name: not any(word in name.upper() for word in ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"))
+)
+environment_names = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,10}", fullmatch=True)
+# One level, so that no two of them are a file and a directory of one name.
+destinations = st.builds(
+    lambda home, name: f"~/{name}" if home else name, st.booleans(), st.from_regex(r"[a-z]{1,3}\.md", fullmatch=True)
+)
+steps = _words | st.fixed_dictionaries(
+    {"run": _words}, optional={"timeout": durations, "cwd": st.sampled_from([".", "sub", "/srv", "a/b"])}
+)
+specs = st.fixed_dictionaries(
+    {},
+    optional={
+        "sandbox": st.fixed_dictionaries(
+            {"kind": st.just("docker")},
+            optional={"from": st.sampled_from(["x:1", "y:2"]), "install": st.lists(_words, max_size=2)},
+        )
+        | st.just({"kind": "fake"}),
+        "workspace": st.fixed_dictionaries(
+            {"kind": st.just("git"), "repo": st.sampled_from(["https://example.com/a.git", "github:o/r"])},
+            optional={"ref": st.sampled_from(["main", "v1.0.0"]), "path": st.just("sub"), "init": st.booleans()},
+        ),
+        "env": st.dictionaries(variable_names, st.text("abc \n\u00e9", max_size=5), max_size=3),
+        "files": st.dictionaries(destinations, st.text(max_size=10), max_size=3),
+        "rules": st.text(max_size=10),
+        "setup": st.lists(steps, max_size=3),
+    },
+)
+
+# Anything at all, with the words that fields look for among it.
+_telling = st.sampled_from(
+    ["kind", "docker", "fake", "git", "file", "secret", "from", "install", "repo", "ref", "path", "token", "run"]
+)
+# Not among them: an integer that Python does not write out, for then hypothesis cannot show it.
+_odd = st.sampled_from([float("nan"), float("inf"), 10**400, "\ud800", "\0", "\n", "https://[", "a" * 10000])
+junk: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary() | _telling | _odd,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.tuples(inner)
+        | st.dictionaries(_telling | st.text() | st.integers() | st.none(), inner, max_size=4)
+        | st.sets(st.integers(), max_size=2)
+    ),
+    max_leaves=10,
+)
+
+
+# Work ----------------------------------------------------------------------------------------------------------------
+
+_placed_files = st.builds(
+    PlacedFile,
+    destination=st.builds(Destination, st.sampled_from(["workspace", "home"]), near_paths),
+    digest=digests,
+    size=st.integers(0, 9),
+    executable=st.booleans(),
+    source=st.text(max_size=3) | st.builds(HostFile, st.text(max_size=3)),
+)
+_git_ids = st.text("0123456789abcdef", min_size=40, max_size=40)
+_time_limits = st.floats(min_value=0.001, max_value=10**6)
+_engines = st.sampled_from(["docker", "fake"])
+_layouts = st.builds(Layout, near_paths, near_paths)
+works: dict[str, st.SearchStrategy[Any]] = {
+    "base": st.builds(BaseWork, identity=digests, platform=st.sampled_from(["linux/amd64", "linux/arm64"])),
+    "install": st.builds(InstallWork, run=_words, timeout_s=_time_limits, engine=_engines),
+    "workspace": st.builds(
+        WorkspaceWork,
+        tree=_git_ids,
+        init=st.booleans(),
+        workspace=st.builds(GitWorkspace, repo=_words, url=_words),
+        resolved=st.builds(ResolvedTree, tree=_git_ids, commit=_git_ids),
+    ),
+    "files": st.builds(FilesWork, files=st.lists(_placed_files, max_size=3).map(tuple)),
+    "rules": st.builds(RulesWork, file=_placed_files),
+    "root": st.builds(RootWork, layout=_layouts),
+    "setup": st.builds(
+        SetupWork,
+        run=_words,
+        cwd=st.sampled_from([".", "a", "/a"]),
+        env=st.dictionaries(variable_names, st.text(max_size=3), max_size=2).map(
+            lambda env: tuple(sorted(env.items()))
+        ),
+        timeout_s=_time_limits,
+        engine=_engines,
+    ),
+    "snapshot": st.builds(SnapshotWork, layout=_layouts),
+}
+any_work = st.one_of(*works.values())

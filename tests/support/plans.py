@@ -1,0 +1,93 @@
+"""Cells, and a world in which everything they name is found, to plan with."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from reeval_build.digest import BLOB, Domain
+from reeval_build.model.cells import Cell
+from reeval_build.model.harnesses import HARNESSES
+from reeval_build.model.merge import merge
+from reeval_build.model.spec import FakeSandbox, HostFile
+from reeval_build.plan.planner import plan
+from reeval_build.plan.resolution import Base, Resolution, ResolvedFile, ResolvedTree, base_name
+from reeval_build.state.state import Layout
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from reeval_build.errors import InfraError
+    from reeval_build.model.environment import Environment
+    from reeval_build.model.spec import GitWorkspace
+    from reeval_build.plan.graph import Graph, Node
+
+BASES = Domain("test base", 1)
+LAYOUTS = {
+    "fake": Layout(workspace=(b"workspace",), home=(b"home",)),
+    "docker": Layout(workspace=(b"workspace",), home=(b"root",)),
+}
+
+
+def cell(environment: Environment, harness: str = "fake", *, file: str = "env.py") -> Cell:
+    """A cell, on the fake sandbox when the environment names none."""
+    merged = merge(layer.spec for layer in environment.layers)
+    return Cell(
+        environment=environment,
+        harness=HARNESSES[harness],
+        merged=merged,
+        sandbox=merged.sandbox or FakeSandbox(),
+        file=file,
+    )
+
+
+def graph_of(
+    *cells: Cell,
+    bases: Mapping[str, Base | InfraError] | None = None,
+    workspaces: Mapping[str, ResolvedTree | InfraError] | None = None,
+    files: Mapping[str, ResolvedFile | InfraError] | None = None,
+) -> Graph:
+    """The graph of some cells; what is not said of an image, a repository or a host file follows from its name."""
+    contents = [content for one in cells for content in (*one.merged.files.values(), one.merged.rules)]
+    hosted = {content.path for content in contents if isinstance(content, HostFile)}
+    repositories = [one.merged.workspace for one in cells if one.merged.workspace is not None]
+    return plan(
+        cells,
+        Resolution(
+            bases={name: base(name) for name in map(base_name, (one.sandbox for one in cells))} | dict(bases or {}),
+            layouts=LAYOUTS,
+            workspaces={one: (workspaces or {}).get(one.repo) or tree(one) for one in repositories},
+            files={path: host_file(path.encode()) for path in hosted} | dict(files or {}),
+        ),
+    )
+
+
+def base(content: str, *, platform: str = "linux/x86_64", reference: str = "here") -> Base:
+    """The base of an image, by its content."""
+    return Base(identity=BASES.digest(content.encode()), platform=platform, reference=reference)
+
+
+def tree(workspace: GitWorkspace) -> ResolvedTree:
+    """The tree of a workspace."""
+    said = f"{workspace.url} {workspace.ref} {workspace.path}".encode()
+    return ResolvedTree(tree=_git_id(b"tree " + said), commit=_git_id(b"commit " + said))
+
+
+def host_file(data: bytes, *, executable: bool = False) -> ResolvedFile:
+    """A host file with these bytes."""
+    return ResolvedFile(digest=BLOB.digest(data), size=len(data), executable=executable)
+
+
+def nodes(graph: Graph, phase: str) -> list[Node]:
+    """The nodes of a phase, in the order of the graph."""
+    return [node for node in graph.nodes.values() if node.phase == phase]
+
+
+def node(graph: Graph, phase: str) -> Node:
+    """The one node of a phase."""
+    (found,) = nodes(graph, phase)
+    return found
+
+
+def _git_id(said: bytes) -> str:
+    return hashlib.sha1(said, usedforsecurity=False).hexdigest()
