@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import pytest
+
+from reeval_build import define_environment, docker, git
+from reeval_build.digest import BLOB
+from reeval_build.plan.outputs import SnapshotOutput, content_of
+from reeval_build.plan.record import WorkspaceRecord, cell_record
+from reeval_build.plan.resolution import ResolvedTree
+from reeval_build.state.state import State
+from tests.support.plans import cell, graph_of
+
+ONE = BLOB.digest(b"one")
+SNAPSHOT = SnapshotOutput(state=State(ONE), baseline=ONE, placed=ONE)
+
+
+@pytest.mark.conforms("58", "121", "123")
+def test_the_record_of_a_cell_says_what_it_starts_as_and_what_that_came_from():
+    workspace = git("github:o/r", ref="main", path="sub", init=True)
+    resolved = ResolvedTree(tree="a" * 40, commit="c" * 40, warnings=("not comparable",))
+    environment = define_environment(
+        "base", {"sandbox": docker(from_="x:1"), "workspace": workspace, "env": {"A": "1"}, "setup": ["s"]}
+    ).extend("child", {"env": {"A": "2"}, "rules": "r"})
+    graph = graph_of(cell(environment, "claude-code"), workspaces={workspace.repo: resolved})
+
+    record = cell_record(graph.cells[0], graph, SNAPSHOT)
+
+    assert record.name == "child@claude-code"
+    assert (record.environment, record.layers, record.harness) == ("child", ("base", "child"), "claude-code")
+    assert (record.sandbox, record.base) == ("docker", "x:1")
+    assert record.workspace == WorkspaceRecord(
+        repo="github:o/r", ref="main", path="sub", init=True, commit="c" * 40, tree="a" * 40
+    )
+    assert (record.overrides, dict(record.env), record.setup) == (("env.A",), {"A": "2"}, ("s",))
+    assert record.warnings == ("env.py: not comparable",)
+    assert (record.key, record.snapshot) == (graph.cells[0].key.hex, content_of(SNAPSHOT).hex)
+    assert record.phase_keys == tuple((node.phase, node.recipe.hex) for node in graph.nodes.values())
+
+
+def test_the_record_of_a_cell_without_a_workspace_says_none():
+    graph = graph_of(cell(define_environment("e", {})))
+
+    assert cell_record(graph.cells[0], graph, SNAPSHOT).workspace is None
+
+
+def test_the_record_has_the_keys_of_its_own_nodes_only():
+    graph = graph_of(*(cell(define_environment(name, {"setup": [name]})) for name in "ab"))
+
+    record = cell_record(graph.cells[1], graph, SNAPSHOT)
+
+    assert [phase for phase, _key in record.phase_keys] == ["base", "root", "setup", "snapshot"]
