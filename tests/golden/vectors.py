@@ -1,0 +1,207 @@
+"""What golden files hold: encodings, objects and keys of fixed inputs, written beside them.
+
+`python -m tests.golden.vectors NAME` prints a document, and with no name writes all of them where they are kept. A
+changed document is a changed format: it needs a new schema number, and every store is built anew.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from reeval_build import canon, define_environment
+from reeval_build.digest import BLOB, DELTA, TREE, Digest
+from reeval_build.plan.graph import content_key
+from reeval_build.plan.outputs import SnapshotOutput, StateOutput, TreeOutput, content_of
+from reeval_build.state import delta
+from reeval_build.state.delta import DeltaEntry, DeltaKind
+from reeval_build.state.state import PlacedTree, State, StepDelta
+from reeval_build.tree import directory
+from reeval_build.tree.directory import Entry
+from tests.support.plans import base, cell, graph_of, host_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+HERE: Final = Path(__file__).parent
+
+_ONE: Final = BLOB.digest(b"one\n")
+_ENCODED: Final[tuple[Any, ...]] = (
+    None,
+    True,
+    False,
+    0,
+    -1,
+    10**30,
+    "",
+    "n",
+    "\u00e9 e\u0301 \ufb01 \U0001f600",
+    b"",
+    b"\x00\xff",
+    Digest(bytes(range(32))),
+    [],
+    ["a b", "c"],
+    ["a", "b c"],
+    [[], [[]], None],
+    {},
+    {"b": 1, "a": 2, "": 3, "\U0001f600": 4, "\ufb01": 5},
+    {"ab": "c"},
+    {"a": "bc"},
+    {"list": [1, True, "1", b"1"], "mapping": {"digest": _ONE}},
+)
+_TREE: Final = {
+    b"README.md": Entry.file(_ONE, 4),
+    b"run.sh": Entry.file(_ONE, 4, executable=True),
+    b"\xff\n": Entry.file(_ONE, 4),
+    b"link": Entry.symlink(b"../README.md"),
+    b"empty": Entry.directory(directory.tree_digest({})),
+}
+_DELTA: Final = (
+    DeltaEntry(parts=(b"srv",), kind=DeltaKind.DIRECTORY, mode=0o755, mtime_s=1),
+    DeltaEntry(parts=(b"srv", b"new"), kind=DeltaKind.DIRECTORY, mode=0o1777, uid=7, gid=8, opaque=True, mtime_s=2),
+    DeltaEntry(parts=(b"srv", b"new", b"a"), kind=DeltaKind.FILE, mode=0o4755, digest=_ONE, size=4, mtime_s=-3,
+               xattrs=(("security.capability", b"\x01\x00"),)),
+    DeltaEntry(parts=(b"srv", b"new", b"b"), kind=DeltaKind.HARD_LINK, mode=0o755, digest=_ONE, size=4,
+               target=b"srv/new/a", mtime_s=4),
+    DeltaEntry(parts=(b"srv", b"old"), kind=DeltaKind.DELETED),
+    DeltaEntry(parts=(b"srv", b"to"), kind=DeltaKind.SYMLINK, mode=0o777, target=b"/abs", mtime_s=5),
+    DeltaEntry(parts=(b"srv", b"zero"), kind=DeltaKind.CHARACTER_DEVICE, mode=0o666, device=(1, 5), mtime_s=6),
+)  # fmt: skip
+# As the dictionaries they are: a new field of a value of ours is no new key.
+_DEVELOPMENT: Final[dict[str, Any]] = {
+    "sandbox": {
+        "kind": "docker",
+        "from": "node:24-bookworm",
+        "install": ["apt-get update", {"run": "npm i -g pnpm", "timeout": "10m"}],
+    },
+    "workspace": {
+        "kind": "git",
+        "repo": "https://example.com/app.git",
+        "ref": "v1.2.0",
+        "path": "packages/app",
+        "init": True,
+    },
+    "env": {"NODE_ENV": "test", "A": "\u00e9"},
+    "files": {
+        "~/.npmrc": "fund=false\n",
+        "src/agent.ts": {"kind": "file", "path": "/fixtures/agent.ts"},
+        "bin/go": {"kind": "file", "path": "/fixtures/go"},
+    },
+    "rules": "# House rules\n",
+    "setup": ["npm ci", {"run": "npm run build", "timeout": "10m", "cwd": "packages/app"}],
+}
+_EXTENSION: Final[dict[str, Any]] = {"env": {"NODE_ENV": "production"}, "setup": ["npm prune"]}
+_BARE: Final[dict[str, Any]] = {"sandbox": {"kind": "fake"}, "setup": ["true"]}
+
+
+def encodings() -> Iterator[str]:
+    """Canonical encodings of values."""
+    for value in _ENCODED:
+        yield ascii(value)
+        yield f"    {canon.encode(value).hex(' ', 4)}"
+    yield ""
+    yield "One content in each domain:"
+    for domain in (BLOB, TREE, DELTA):
+        yield f"    {domain.kind} {domain.schema}  {domain.digest(bytes([1, 2, 3])).hex}"
+
+
+def objects() -> Iterator[str]:
+    """Objects of trees and deltas, and what identifies states and outputs."""
+    for name, entries in {"an empty directory": {}, "a directory": _TREE}.items():
+        data = directory.encode(entries)
+        yield from (f"{name}:", *_items(canon.decode(data)))
+        yield from (f"  object {data.hex()}", f"  digest {directory.tree_digest(entries).hex}", "")
+    data, times = delta.encode(_DELTA)
+    yield from ("a delta, and its times:", *_items(canon.decode(data)), *_items(canon.decode(times)))
+    yield from (f"  object {data.hex()}", f"  digest {DELTA.digest(data).hex}")
+    yield from (f"  object {times.hex()}", f"  digest {DELTA.digest(times).hex}", "")
+    base_state = State(_ONE)
+    state = base_state.on_top(
+        PlacedTree(at=(b"srv", b"work"), tree=directory.tree_digest(_TREE), replaces=True),
+        PlacedTree(at=(b"root",), tree=directory.tree_digest({}), replaces=False),
+        StepDelta(delta=DELTA.digest(data), times=DELTA.digest(times)),
+    )
+    identified = {
+        f"the state of the base {_ONE.hex} alone": base_state.content,
+        "that with the directory at srv/work, an empty one over root, and the delta": state.content,
+        "the output of a workspace of the base's digest": content_of(TreeOutput(workspace=_ONE)),
+        "the output of a home of the base's digest": content_of(TreeOutput(home=_ONE)),
+        "the output of the state of the base": content_of(StateOutput(state=base_state)),
+        "its snapshot, with the base's digest as baseline and as placed tree": content_of(
+            SnapshotOutput(state=base_state, baseline=_ONE, placed=_ONE)
+        ),
+    }
+    for what, digest in identified.items():
+        yield from (f"{what}:", f"  {digest.hex}")
+
+
+def keys() -> Iterator[str]:
+    """Keys of every node and cell of a small graph, with what enters them."""
+    yield from ("Content keys are as if what each parent left were identified by the parent's recipe key.", "")
+    for name, spec in {"development": _DEVELOPMENT, "production, which extends it": _EXTENSION, "bare": _BARE}.items():
+        yield from (f"{name}:", *(f"  {field} = {value!a}" for field, value in spec.items()))
+    development = define_environment("development", _DEVELOPMENT)
+    environments = (development, development.extend("production", _EXTENSION), define_environment("bare", _BARE))
+    graph = graph_of(
+        *(cell(environment, harness) for environment in environments for harness in ("fake", "claude-code")),
+        bases={"node:24-bookworm": base("the image"), "fake sandbox": base("nothing")},
+        files={
+            "/fixtures/agent.ts": host_file(b"export {}\n"),
+            "/fixtures/go": host_file(b"#!/bin/sh\n", executable=True),
+        },
+    )
+    for node in graph.nodes.values():
+        material = node.material({parent.recipe: parent.recipe for parent in node.parents})
+        (phase, schema, fields), parents = _plain(canon.decode(material))
+        yield from ("", f"{phase} {schema}, {node.label!a}")
+        for field, value in fields.items():
+            yield from (f"  {field} =", *_items(value)) if isinstance(value, list) else (f"  {field} = {value!a}",)
+        yield from (f"  {role} from {recipe}" for role, recipe in parents)
+        yield f"  recipe key  {node.recipe.hex}"
+        yield f"  content key {content_key(material).hex}"
+    for planned in graph.cells:
+        yield from ("", f"cell {planned.cell.name}", f"  key      {planned.key.hex}")
+        yield f"  snapshot {planned.snapshot.hex}"
+
+
+DOCUMENTS: Final[Mapping[str, Callable[[], Iterator[str]]]] = {
+    "encodings": encodings,
+    "keys": keys,
+    "objects": objects,
+}
+
+
+def document(name: str) -> str:
+    """A whole document: ASCII text, equal on every machine."""
+    return (
+        "\n".join([f"# {name.capitalize()}, made by `python -m tests.golden.vectors`", "", *DOCUMENTS[name]()]) + "\n"
+    )
+
+
+def kept(name: str) -> Path:
+    """Where a document is kept."""
+    return HERE / f"{name}.txt"
+
+
+def _items(values: canon.Value) -> Iterator[str]:
+    assert isinstance(values, list), "it has items"
+    yield from (f"    {_plain(value)!a}" for value in values)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Digest):
+        return value.hex
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    return value
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        sys.stdout.write(document(sys.argv[1]))
+    else:
+        for each in DOCUMENTS:
+            kept(each).write_text(document(each), encoding="ascii")
