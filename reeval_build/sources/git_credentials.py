@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _Credentials = pygit2.Username | pygit2.UserPass | pygit2.Keypair
 
-# Every host that takes tokens in place of passwords takes this name with them; some of them want no other.
+# The name that GitHub gives to a token's bearer; other hosts take any name with a token.
 _USER_OF_TOKENS: Final = "x-access-token"
 _SSH_USER: Final = "git"
 _KEY_NAMES: Final = ("id_ed25519", "id_ecdsa", "id_rsa")
