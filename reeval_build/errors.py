@@ -36,6 +36,15 @@ class InfraError(ReevalError):
     """The world did not do its part: only what needs it fails (exit 3)."""
 
 
+class HostError(InfraError):
+    """The host did not do what was asked of it: a disk is full, access is denied, a directory is gone."""
+
+    def __init__(self, error: OSError) -> None:
+        reason = error.strerror or str(error) or type(error).__name__
+        super().__init__(reason if error.filename is None else f"{error.filename}: {reason}")
+        self.error = error
+
+
 class CancelledError(ReevalError):
     """The run was told to stop before this piece of work was done (exit 130)."""
 

@@ -6,7 +6,7 @@ import io
 import signal
 import sys
 from importlib import import_module
-from typing import Final
+from typing import Final, NoReturn
 
 import click
 
@@ -18,7 +18,6 @@ _COMMANDS: Final = {
     "graph": "Show the phases that builds need, shared ones once.",
     "run": "Run a command in a sandbox started from a snapshot.",
 }
-_TERMINATED: Final = 128 + signal.SIGTERM
 
 
 class _LazyGroup(click.Group):
@@ -60,10 +59,17 @@ def cli() -> None:
     """
 
 
+def _stop(number: int, _frame: object) -> NoReturn:
+    """End as the signal would have it, but by way of everything that cleans up."""
+    sys.exit(128 + number)
+
+
 def main() -> None:
     """Run the command line and exit with its code."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Not every locale has every letter, and a command must not fail for that.
         sys.stdout.reconfigure(errors="backslashreplace")
-    signal.signal(signal.SIGTERM, lambda _signal, _frame: sys.exit(_TERMINATED))
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _stop)
     sys.exit(exit_code_of(lambda: cli.main(prog_name="reeval-build", standalone_mode=False)))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from reeval_build.errors import CancelledError, DefinitionError, InfraError, PlanError
+from reeval_build.errors import CancelledError, DefinitionError, HostError, InfraError, PlanError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,6 +37,10 @@ def exit_code_of(command: Callable[[], object]) -> int:
     except InfraError as error:
         say(str(error))
         return INFRA
+    except OSError as error:
+        _give_up_output()
+        say(str(HostError(error)))
+        return INFRA
     except (KeyboardInterrupt, click.Abort, CancelledError):
         say("stopped; what was finished is kept")
         return INTERRUPTED
@@ -49,8 +53,16 @@ def output_may_close() -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _give_up_output()
         raise click.exceptions.Exit(_BROKEN_PIPE) from None
+
+
+def _give_up_output() -> None:
+    """Drop what cannot be written, or Python tries again when it ends, and complains."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def say(message: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -25,6 +26,18 @@ HARNESS: Final = click.option(
     type=click.Choice(list(HARNESSES)),
     help="Build for this kind of harness; may be given several times.",
 )
+
+
+class FileToWrite(click.Path):
+    """A file that is there or not; that its directory is missing or closed is said before anything is done."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 - click's signature
+        """The path, checked."""
+        path = super().convert(value, param, ctx)
+        directory = Path(os.fsdecode(path)).parent
+        if not os.access(directory, os.W_OK | os.X_OK):
+            self.fail(f"Directory {os.fsdecode(directory)!r} is not there or cannot be written to.", param, ctx)
+        return path
 
 
 def settings_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from reeval_build.app import Settings, opened, select_cell
-from reeval_build.cli.options import settings_options
+from reeval_build.cli.options import FileToWrite, settings_options
 from reeval_build.render.changes import changes_json, changes_text
 from reeval_build.render.progress import Progress
 
@@ -24,7 +24,7 @@ Examples:
 @settings_options
 @click.option(
     "--diff-json",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=FileToWrite(dir_okay=False, writable=True, path_type=Path),
     help="Write what the command changed to this file, as JSON.",
 )
 def run(cell: str, command: tuple[str, ...], settings: Settings, diff_json: Path | None) -> int:

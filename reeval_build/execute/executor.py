@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from reeval_build.digest import Digest
-from reeval_build.errors import CancelledError, InfraError
+from reeval_build.errors import CancelledError, HostError, InfraError
 from reeval_build.execute.integrity import is_whole
 from reeval_build.execute.phases import StepFailedError, perform
 from reeval_build.execute.threads import Workers, workers
@@ -208,6 +208,8 @@ class _Run:
             self._repair(recipe, lost, seconds)
         except InfraError as problem:
             self._fail(recipe, problem, seconds)
+        except OSError as error:
+            self._fail(recipe, HostError(error), seconds)
         except CancelledError as stopped:
             raise KeyboardInterrupt from stopped
         else:
