@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 
 import attrs
 
-from reeval_build.errors import PlanError
-from reeval_build.execute.attempt import Attempt, attempt
+from reeval_build.errors import InfraError, PlanError
+from reeval_build.execute.attempt import Attempt, changes_since, run_command
 from reeval_build.execute.context import Context
 from reeval_build.execute.executor import Outcome, execute
 from reeval_build.execute.resolve import resolve
@@ -127,23 +127,32 @@ class App:
     ) -> Attempt:
         """Run `command` in a sandbox from the snapshot of the one cell of `graph`, which was built.
 
-        A snapshot that the store has lost a piece of is built again first.
+        A snapshot that the store has lost a piece of is built again. The command runs once.
         """
-        run = partial(
-            attempt, graph.cells[0].cell, command=command, context=self._context, stdout=stdout, stderr=stderr
-        )
+        cell, context = graph.cells[0].cell, self._context
+        run = partial(run_command, cell, command, context, stdout=stdout, stderr=stderr)
+        snapshot = snapshot_of(self.build(graph, listen))
         try:
-            return run(snapshot=snapshot_of(self.build(graph, listen)))
+            ran = run(snapshot=snapshot)
         except LostObjectError:
-            return run(snapshot=snapshot_of(self.build(graph, listen, verify=True)))
+            snapshot = snapshot_of(self.build(graph, listen, verify=True))
+            ran = run(snapshot=snapshot)
+        try:
+            changes = changes_since(snapshot, ran, context)
+        except LostObjectError:
+            if snapshot_of(self.build(graph, listen, verify=True)) != snapshot:
+                raise
+            changes = changes_since(snapshot, ran, context)
+        return Attempt(exit_code=ran.exit_code, changes=changes)
 
 
 def snapshot_of(outcome: Outcome) -> SnapshotOutput:
-    """The snapshot of the one cell of an outcome. Raises what stands in its way."""
+    """The snapshot of the one cell of an outcome. Raises InfraError for what stands in its way."""
+    planned = outcome.graph.cells[0]
     for result in outcome.results.values():
         if result.problem is not None:
-            raise result.problem
-    output = outcome.results[outcome.graph.cells[0].snapshot].output
+            raise InfraError(f"{planned.cell.file}: {planned.cell.name}: {result.problem}") from result.problem
+    output = outcome.results[planned.snapshot].output
     assert isinstance(output, SnapshotOutput), "a cell that did not fail has a snapshot"
     return output
 
@@ -165,6 +174,7 @@ def _compose(store: LocalStore) -> Context:
         git=_LazyGit(store),
         host_files=HostFileReader(store.objects),
         logs=store.logs,
+        scratch=store.scratch,
         cancel=threading.Event(),
     )
 

@@ -9,6 +9,8 @@ import attrs
 from reeval_build.digest import Digest
 from reeval_build.execute import trees
 from reeval_build.execute.ignore import ignored
+from reeval_build.paths import Parts
+from reeval_build.state.delta import DeltaEntry
 from reeval_build.state.workspace import apply_entries
 from reeval_build.tree import directory
 from reeval_build.tree.compare import Change, compare
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
     from reeval_build.execute.context import Context
     from reeval_build.model.cells import Cell
     from reeval_build.plan.outputs import SnapshotOutput
-    from reeval_build.state.delta import DeltaEntry
     from reeval_build.tree.directory import Directory, Entry, Loader
 
 _CHUNK_BYTES: Final = 1024 * 1024
@@ -35,42 +36,57 @@ class Attempt:
     changes: tuple[Change, ...]
 
 
-def attempt(
+@attrs.frozen(kw_only=True)
+class Ran:
+    """How a command ended, and what it left in its sandbox, whose workspace is at `workspace`."""
+
+    exit_code: int
+    entries: tuple[DeltaEntry, ...]
+    workspace: Parts
+
+
+def run_command(
     cell: Cell,
-    snapshot: SnapshotOutput,
     command: Sequence[str],
     context: Context,
     *,
+    snapshot: SnapshotOutput,
     stdout: BinaryIO,
     stderr: BinaryIO,
-) -> Attempt:
-    """Start a sandbox from `snapshot`, run `command` in its workspace with the cell's variables, and compare.
+) -> Ran:
+    """Start a sandbox from `snapshot` and run `command` in its workspace with the cell's variables.
 
-    What counts as a change: see `docs/adr/0004-what-counts-as-a-change.md`. Nothing of it is kept in the store.
+    Nothing of what it does is kept in the store.
 
     Raises:
-        InfraError: when the engine fails. LostObjectError: when the store lacks a piece of the snapshot.
+        InfraError: when the engine fails.
+        LostObjectError: when the store lacks a piece of the snapshot, before the command has begun.
     """
     engine = context.engines(cell.sandbox.kind)
     with engine.start(snapshot.state, cancel=context.cancel) as sandbox:
         code = sandbox.execute(command, cwd=".", env=dict(cell.merged.env), stdout=stdout, stderr=stderr)
         entries = sandbox.capture(_Digests())
-    return Attempt(exit_code=code, changes=_changes(snapshot, entries, engine.layout.workspace, context))
+    return Ran(exit_code=code, entries=entries, workspace=engine.layout.workspace)
 
 
-def _changes(
-    snapshot: SnapshotOutput, entries: Sequence[DeltaEntry], place: tuple[bytes, ...], context: Context
-) -> tuple[Change, ...]:
+def changes_since(snapshot: SnapshotOutput, ran: Ran, context: Context) -> tuple[Change, ...]:
+    """What a command that ran on `snapshot` changed in the workspace.
+
+    What counts as a change: see `docs/adr/0004-what-counts-as-a-change.md`.
+
+    Raises:
+        LostObjectError: when the store lacks a piece of the snapshot's baseline.
+    """
     load, made = trees.loader(context.objects), _Directories()
     draft = Draft(load, snapshot.baseline)
-    apply_entries(draft, place, entries)
+    apply_entries(draft, ran.workspace, ran.entries)
     after = draft.save(made.save)
     changes = [
         change for change in compare(snapshot.baseline, after, made.on_top_of(load)) if change.parts[0] != b".git"
     ]
     placed = Draft(load, snapshot.placed)
     untracked = [change.parts for change in changes if placed.get(change.parts) is None]
-    left_out = ignored(untracked, snapshot.baseline, load, context.objects)
+    left_out = ignored(untracked, snapshot.baseline, load, context.objects, scratch=context.scratch)
     return tuple(change for change in changes if change.parts not in left_out)
 
 

@@ -33,4 +33,5 @@ class Context:
     git: GitTrees
     host_files: HostFiles
     logs: Path
+    scratch: Path
     cancel: Cancellation

@@ -14,6 +14,7 @@ from reeval_build.tree.draft import Draft
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from reeval_build.digest import Digest
     from reeval_build.paths import Parts
@@ -24,10 +25,11 @@ _IGNORE_FILE: Final = b".gitignore"
 _ANSWERED: Final = (0, 1)
 
 
-def ignored(paths: Iterable[Parts], workspace: Digest, load: Loader, objects: Objects) -> set[Parts]:
+def ignored(paths: Iterable[Parts], workspace: Digest, load: Loader, objects: Objects, *, scratch: Path) -> set[Parts]:
     """Those of `paths` that the `.gitignore` files of the tree `workspace` leave out, by git's own judgement.
 
-    git is asked in a directory that has nothing but those files, with no configuration of the machine or the user.
+    git is asked in a directory below `scratch` that has nothing but those files, with no configuration of the
+    machine or the user.
 
     Raises:
         InfraError: when git is not there or does not answer.
@@ -36,7 +38,7 @@ def ignored(paths: Iterable[Parts], workspace: Digest, load: Loader, objects: Ob
     if not asked:
         return set()
     directories = {parts[:count] for parts in asked.values() for count in range(len(parts))}
-    with tempfile.TemporaryDirectory(prefix="reeval-build-ignore-") as root:
+    with tempfile.TemporaryDirectory(prefix="ignore-", dir=scratch) as root:
         tree = Draft(load, workspace)
         for above in directories:
             entry = tree.get((*above, _IGNORE_FILE))
