@@ -69,7 +69,7 @@ def test_a_state_restored_at_any_depth_is_what_the_container_was(bench, engine, 
                 assert delta == read_committed(connection, sandbox.container, batch)
                 state = state.on_top(keep_delta(batch, delta))
         for image in client.images.list(REPOSITORY):
-            client.images.remove(image.id, force=True)
+            client.images.remove(image.tags[0], force=True)
         for depth, expected in enumerate(seen, start=2):
             with bench.sandbox(State(state.base, state.deltas[:depth])) as sandbox:
                 assert listing(sandbox, "/p") == expected

@@ -55,14 +55,15 @@ def current_endpoint() -> Endpoint:
     Raises:
         EndpointError: when these name none, or are broken.
     """
+    name = os.environ.get("DOCKER_CONTEXT")
     try:
         settings = kwargs_from_env()
-        if "base_url" in settings:
-            return Endpoint(address=settings["base_url"], tls=settings.get("tls"))
-        name = os.environ.get("DOCKER_CONTEXT")
-        context = cast("Context | None", ContextAPI.get_context(name))
-    except (DockerException, OSError, ValueError, LookupError) as error:
+        context = None if "base_url" in settings else cast("Context | None", ContextAPI.get_context(name))
+    except Exception as error:
+        # Not narrower, for what the SDK itself raises for a broken context is an Exception.
         raise EndpointError(f"the settings of Docker's client cannot be used: {error}") from error
+    if "base_url" in settings:
+        return Endpoint(address=settings["base_url"], tls=settings.get("tls"))
     if context is None or not context.Host:
         raise EndpointError(f"the Docker context {name or 'in use'!r} is missing or names no engine")
     return Endpoint(address=context.Host, tls=context.TLSConfig)
