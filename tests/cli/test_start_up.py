@@ -1,0 +1,76 @@
+"""What the command imports: start-up time is what is not imported."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.support.cli import Done, ReevalBuild
+    from tests.support.projects import Project
+
+STANDARD: Final = frozenset(sys.stdlib_module_names)
+# Python's own modules and attrs ask for these, and go on without them.
+TRIED: Final = frozenset({"annotationlib", "org"})
+READING: Final = frozenset(
+    {"attr", "attrs", "blake3", "cattr", "cattrs", "cffi", "click", "pygit2", "typing_extensions"}
+)
+
+
+def imported(done: Done) -> set[str]:
+    """The modules that `-X importtime` lists on standard error."""
+    names = set(re.findall(r"^import time:[^|]*\|[^|]*\| +(\S+)$", done.stderr, re.MULTILINE))
+    assert "reeval_build" in names
+    return names
+
+
+def others(modules: set[str]) -> set[str]:
+    """The packages among modules that are neither Python's nor ours, without what starts with Python in a venv."""
+    packages = {module.partition(".")[0] for module in modules}
+    return {
+        name for name in packages - STANDARD - TRIED - {"reeval_build"} if not name.startswith(("_", "sitecustomize"))
+    }
+
+
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_help_and_version_import_click_and_nothing_else(reeval: ReevalBuild, option: str) -> None:
+    modules = imported(reeval(option, env={"PYTHONPROFILEIMPORTTIME": "1"}))
+
+    assert others(modules) == {"click"}
+    assert not modules & {"asyncio", "ssl", "http.client", "sqlite3", "concurrent.futures"}
+
+
+@pytest.mark.parametrize("command", ["build", "graph", "run"])
+def test_the_help_of_a_command_imports_no_engine_and_no_store(reeval: ReevalBuild, command: str) -> None:
+    modules = imported(reeval(command, "--help", env={"PYTHONPROFILEIMPORTTIME": "1"}))
+
+    assert not others(modules) & {"docker", "pygit2", "requests", "urllib3", "sqlite_utils", "hypothesis", "zstandard"}
+    assert not modules & {"asyncio", "ssl", "http.client"}
+
+
+def test_a_build_that_has_nothing_to_do_imports_only_what_it_reads_with(project: Project, reeval: ReevalBuild) -> None:
+    project.repository("app", {"main.txt": "main\n"}).git("tag", "v1.0.0")
+    project.define(
+        """
+        one = define_environment("one", {
+            "sandbox": fake_sandbox(), "workspace": git("app", ref="v1.0.0"), "rules": "x", "setup": ["true"],
+        })
+        """
+    )
+    reeval.build()
+
+    modules = imported(reeval("build", env={"PYTHONPROFILEIMPORTTIME": "1"}))
+
+    assert others(modules) <= READING
+    assert not modules & {"asyncio", "ssl", "http.client", "importlib.metadata", "reeval_build.engines.docker"}
+
+
+def test_without_a_workspace_git_is_not_imported(project: Project, reeval: ReevalBuild) -> None:
+    project.define('one = define_environment("one", {"sandbox": fake_sandbox()})')
+
+    modules = imported(reeval("build", env={"PYTHONPROFILEIMPORTTIME": "1"}))
+
+    assert "pygit2" not in others(modules)
