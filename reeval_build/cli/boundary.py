@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
@@ -42,6 +43,8 @@ def exit_code_of(command: Callable[[], object]) -> int:
         say(str(HostError(error)))
         return INFRA
     except (KeyboardInterrupt, click.Abort, CancelledError):
+        # Who presses Ctrl-C again has what they want.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         say("stopped; what was finished is kept")
         return INTERRUPTED
     return result if isinstance(result, int) else 0

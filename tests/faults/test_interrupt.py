@@ -1,0 +1,121 @@
+"""Runs that are told to stop: what was finished is kept, and nothing goes on."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.cli import assert_nothing_is_left, finish
+from tests.support.waiting import wait_until
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.support.cli import ReevalBuild
+    from tests.support.projects import Project
+
+
+@pytest.fixture
+def signals(project: Project, tmp_path: Path) -> Path:
+    """Four steps, of which the third says that it has begun and then waits for a file; all leave a trace."""
+    signals = tmp_path / "signals"
+    signals.mkdir()
+    steps = [f"echo {number} >> {signals}/trace; echo {number} > {number}" for number in range(1, 5)]
+    steps[2] += f"; touch {signals}/begun; until [ -e {signals}/end ]; do sleep 0.01; done"
+    project.define(f'one = define_environment("one", {{"sandbox": fake_sandbox(), "setup": {steps!r}}})')
+    return signals
+
+
+@pytest.mark.parametrize(
+    ("sign", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)], ids=lambda it: str(it)
+)
+def test_a_stopped_build_keeps_what_was_finished_and_goes_on_from_there(
+    reeval: ReevalBuild, signals: Path, sign: signal.Signals, code: int
+) -> None:
+    process = reeval.start("build", "--json")
+    wait_until((signals / "begun").exists)
+
+    os.kill(process.pid, sign)
+
+    stopped = finish(process)
+    assert stopped.code == code
+    assert stopped.stdout == ""
+    assert_nothing_is_left(reeval.store)
+
+    (signals / "end").touch()
+    built = reeval.build()
+
+    assert (signals / "trace").read_text() == "1\n2\n3\n3\n4\n"
+    assert built.phases("ran") == ["setup", "setup", "snapshot"]
+    assert reeval("run", "one@fake", "--", "ls").stdout.startswith("1\n2\n3\n4\n")
+
+
+def test_ctrl_c_reaches_the_whole_group_and_says_so_in_one_sentence(reeval: ReevalBuild, signals: Path) -> None:
+    process = reeval.start("build")
+    wait_until((signals / "begun").exists)
+
+    os.killpg(process.pid, signal.SIGINT)
+
+    stopped = finish(process)
+    assert stopped.code == 130
+    assert stopped.messages == ["reeval: stopped; what was finished is kept"]
+    assert_nothing_is_left(reeval.store)
+
+
+def test_more_ctrl_c_does_no_harm(reeval: ReevalBuild, signals: Path) -> None:
+    process = reeval.start("build")
+    wait_until((signals / "begun").exists)
+
+    for _ in range(5):
+        os.kill(process.pid, signal.SIGINT)
+        time.sleep(0.01)
+
+    assert finish(process).code in {130, -signal.SIGINT}
+    (signals / "end").touch()
+    assert reeval.build().summary["failed"] == 0
+    assert_nothing_is_left(reeval.store)
+
+
+def test_a_run_that_waits_for_another_can_be_stopped(reeval: ReevalBuild, signals: Path) -> None:
+    builder = reeval.start("build", "--json")
+    wait_until((signals / "begun").exists)
+    with (signals / "waiter").open("wb") as stderr:
+        waiter = reeval.start("build", stderr=stderr)
+    wait_until(lambda: b"waiting" in (signals / "waiter").read_bytes())
+
+    os.kill(waiter.pid, signal.SIGINT)
+
+    assert finish(waiter).code == 130
+    (signals / "end").touch()
+    assert finish(builder).code == 0
+    assert (signals / "trace").read_text() == "1\n2\n3\n4\n"
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_ctrl_c_at_any_moment_ends_the_build_in_order(project: Project, reeval: ReevalBuild, seed: int) -> None:
+    project.repository("app", {f"{number}.txt": f"{number}\n" for number in range(50)}).git("tag", "v1.0.0")
+    project.define(
+        """
+        for number in range(4):
+            globals()[f"e{number}"] = define_environment(f"e{number}", {
+                "sandbox": fake_sandbox(), "workspace": git("app", ref="v1.0.0"), "env": {"NUMBER": str(number)},
+                "setup": ["echo $NUMBER > a", "cat a > b", "cat b > c"],
+            })
+        """
+    )
+    process = reeval.start("build")
+    assert process.stderr is not None
+    process.stderr.readline()
+    time.sleep(random.Random(seed).uniform(0, 0.2))
+
+    process.send_signal(signal.SIGINT)
+
+    # A signal after the last line of our code ends the process itself, which a shell shows as 130, too.
+    assert finish(process).code in {0, 130, -signal.SIGINT}
+    assert_nothing_is_left(reeval.store)
+    assert reeval.build().summary["failed"] == 0
