@@ -6,7 +6,7 @@ import argparse
 import inspect
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -33,15 +33,14 @@ FOOT = """\
 | 2 | a mistake in a definition or on the command line; nothing was built |
 | 3 | a cell failed because a step, an engine, a repository or a file did; the other cells were finished |
 | 130 | stopped by Ctrl-C; what was finished is kept |
+| 129, 143 | stopped by SIGHUP or SIGTERM; what was finished is kept |
 | 141 | whoever read the output closed it |
-| 143 | stopped by SIGTERM; what was finished is kept |
 
 `reeval-build run` ends with the code of the command it ran (128 + N when signal N ended it), when it got so far.
 """
 
 # What click puts before lines that it must not fill.
 _KEEP_LINES = "\b\n"
-_VALUES = {"Path": "PATH", "IntRange": "NUMBER"}
 
 
 def page() -> str:
@@ -61,8 +60,7 @@ def _sections() -> Iterator[str]:
 def _section(command: click.Command, context: click.Context) -> str:
     usage = " ".join((context.command_path, *command.collect_usage_pieces(context)))
     parts = [f"## {context.command_path}", f"```text\n{usage}\n```", _prose(command.help or "")]
-    described = command.to_info_dict(context)["params"]
-    options = [_option(option) for option in described if option["param_type_name"] == "option"]
+    options = [_option(option) for option in command.get_params(context) if isinstance(option, click.Option)]
     parts.append("\n".join(["| option | meaning |", "|---|---|", *options]))
     if command.epilog:
         parts.append(f"```text\n{command.epilog.replace(_KEEP_LINES, '')}\n```")
@@ -74,15 +72,24 @@ def _prose(text: str) -> str:
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in inspect.cleandoc(text).split("\n\n"))
 
 
-def _option(option: dict[str, Any]) -> str:
-    sentences = [option["help"].strip()] if option["help"] else []
-    kind, default = option["type"], option["default"]
-    if "choices" in kind:
-        sentences.append(f"One of {_codes(kind['choices'])}.")
+def _option(option: click.Option) -> str:
+    described = option.to_info_dict()
+    sentences = [option.help.strip()] if option.help else []
+    if isinstance(option.type, click.Choice):
+        sentences.append(f"One of {_codes(option.type.choices)}.")
+    default = described["default"]
     if isinstance(default, (str, list, tuple)) and default:
         sentences.append(f"Default: {_codes([default] if isinstance(default, str) else default)}.")
-    value = "" if option["is_flag"] else " " + _VALUES.get(kind["param_type"], option["opts"][0].lstrip("-").upper())
-    return f"| `{', '.join(option['opts'])}{value}` | {' '.join(sentences)} |"
+    value = "" if option.is_flag else f" {_value(option)}"
+    return f"| `{', '.join(option.opts)}{value}` | {' '.join(sentences)} |"
+
+
+def _value(option: click.Option) -> str:
+    if isinstance(option.type, click.Path):
+        return "PATH"
+    if isinstance(option.type, click.IntRange):
+        return "NUMBER"
+    return option.opts[0].lstrip("-").upper()
 
 
 def _codes(values: Iterable[str]) -> str:

@@ -9,6 +9,9 @@ from tests.docs.sessions import CONSOLE, play
 
 TUTORIALS = sorted((DOCS / "tutorial").glob("*.md"))
 README = CHECKOUT / "README.md"
+WITH_SESSIONS = [
+    page for page in every_page() if page not in TUTORIALS and any(block.language == CONSOLE for block in blocks(page))
+]
 
 
 @pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.name)
@@ -21,11 +24,8 @@ def test_a_tutorial_does_what_it_says(page, tmp_path, reader):
     assert not differences, "\n\n".join(differences)
 
 
-@pytest.mark.parametrize("page", [page for page in every_page() if page not in TUTORIALS], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", WITH_SESSIONS, ids=lambda page: page.name)
 def test_a_page_does_what_it_says_in_the_quickstart(page, quickstart, reader):
-    if not any(block.language == CONSOLE for block in blocks(page)):
-        return
-
     differences = play(page, quickstart, env=reader)
 
     assert not differences, "\n\n".join(differences)
