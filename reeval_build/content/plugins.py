@@ -1,0 +1,200 @@
+"""What a plugin in Claude Code's layout has, and what of it is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+import attrs
+
+from reeval_build.content.exclude import Exclusion
+from reeval_build.content.hooks import Hook
+from reeval_build.content.manifest import MANIFEST, Manifest, read_manifest
+from reeval_build.content.material import check_link_in, directory_at, find, is_file, read_document, relative_parts
+from reeval_build.content.plugin_parts import Inventory, InventoryReader, Item
+from reeval_build.content.problems import ContentError, listed, shown
+from reeval_build.digest import Digest
+from reeval_build.model.mcp import McpServer
+from reeval_build.model.plugins import (
+    PLUGIN_PARTS,
+    GitPlugin,
+    LocalPlugin,
+    MarketplacePlugin,
+    NpmMarketplace,
+    NpmPlugin,
+    PluginPart,
+    PluginSource,
+)
+from reeval_build.paths import PathError, display
+from reeval_build.tree.draft import Draft
+
+if TYPE_CHECKING:
+    from reeval_build.content.marketplaces import MarketplaceEntry
+    from reeval_build.content.material import Material
+    from reeval_build.paths import Parts
+
+# Manifests that a harness reads in place of `.claude-plugin/plugin.json`, and what brings ChatGPT apps.
+_CODEX_MANIFEST: Final = (b".codex-plugin", b"plugin.json")
+_ANTIGRAVITY_MANIFEST: Final = (b"plugin.json",)
+_APPS: Final = (b".app.json",)
+
+
+def _frozen(value: Mapping[str, McpServer]) -> Mapping[str, McpServer]:
+    return MappingProxyType(dict(value))
+
+
+@attrs.frozen(kw_only=True)
+class PluginContents:
+    """A plugin as far as it is kept.
+
+    `tree` is what is copied to the plugin's directory in the sandbox; `servers` are by `<plugin>:<server>`, with that
+    directory in them; `other_manifests` are the paths of manifests that some harness reads in place of the plugin's.
+    """
+
+    name: str
+    source: str
+    tree: Digest
+    parts: tuple[PluginPart, ...]
+    items: tuple[Item, ...]
+    hooks: tuple[Hook, ...]
+    servers: Mapping[str, McpServer] = attrs.field(converter=_frozen)
+    other_manifests: tuple[str, ...]
+    has_apps: bool
+    is_built: bool
+    warnings: tuple[str, ...] = attrs.field(default=(), eq=False)
+
+
+def called_plugin(source: PluginSource) -> str:
+    """A source as its author wrote it."""
+    match source:
+        case LocalPlugin():
+            written = source.path
+        case GitPlugin():
+            written = source.repo
+        case NpmPlugin():
+            written = source.spec
+        case MarketplacePlugin():
+            place = source.marketplace
+            written = f"{source.name}@" + (f"npm:{place.spec}" if isinstance(place, NpmMarketplace) else place.repo)
+    return f'plugin.{source.source}("{shown(written)}")'
+
+
+def plugin_root(name: str, home: str) -> str:
+    """The directory of a plugin in the sandbox."""
+    return f"{home.rstrip('/')}/.reeval/plugins/{name}"
+
+
+def find_plugin(
+    source: PluginSource, tree: Digest, material: Material, *, home: str, entry: MarketplaceEntry | None = None
+) -> PluginContents:
+    """What `source` gives, out of `tree`, all that was fetched for it; `home` is the sandbox's home directory.
+
+    `entry` is the entry of a marketplace that the tree was fetched for, or that the tree, the marketplace's own, has.
+
+    Raises:
+        ContentError: when the directory or the manifest is missing, anything is malformed, a link leads out of the
+            plugin, or `only` names a part that the plugin does not have.
+    """
+    where = called_plugin(source)
+    parts = _parts(source, entry, where)
+    at = display(b"/".join(parts))
+    plugin = directory_at(tree, parts, material.load, where=where)
+    supplied, added = (None, None) if entry is None else (entry.manifest, entry.components)
+    manifest = read_manifest(plugin, material, where=where, at=at, supplied=supplied, added=added)
+    inventory = InventoryReader(plugin, manifest, material, root=plugin_root(manifest.name, home)).read()
+    kept = _kept_parts(source, manifest.name, inventory, where)
+    return PluginContents(
+        name=manifest.name,
+        source=where,
+        tree=_kept_tree(plugin, manifest, inventory, kept, material, at),
+        parts=kept,
+        items=tuple(item for item in inventory.items if item.part in kept),
+        hooks=inventory.hooks if "hooks" in kept else (),
+        servers={f"{manifest.name}:{name}": server for name, server in inventory.servers.items()}
+        if "mcp" in kept
+        else {},
+        other_manifests=tuple(
+            display(b"/".join(path))
+            for path in (_CODEX_MANIFEST, _ANTIGRAVITY_MANIFEST)
+            if find(plugin, path, material.load) is not None
+        ),
+        has_apps=_has_apps(plugin, material, where),
+        is_built=source.build is not None,
+        warnings=inventory.warnings if "mcp" in kept else (),
+    )
+
+
+def _parts(source: PluginSource, entry: MarketplaceEntry | None, where: str) -> Parts:
+    if isinstance(source, MarketplacePlugin):
+        if entry is None:
+            raise AssertionError(f"{where} is read with the entry of its marketplace")
+        return entry.path
+    if isinstance(source, LocalPlugin) or source.path is None:
+        return ()
+    return relative_parts(source.path, where=where)
+
+
+def _kept_parts(source: PluginSource, name: str, inventory: Inventory, where: str) -> tuple[PluginPart, ...]:
+    if source.only is None:
+        return inventory.parts
+    missing = [part for part in source.only if part not in inventory.parts]
+    if missing:
+        raise ContentError(
+            where,
+            "",
+            f'keeps only {listed(source.only)}, but the plugin "{name}" has no {listed(missing)}; '
+            f"it has: {listed(inventory.parts)}",
+        )
+    return tuple(part for part in inventory.parts if part in source.only)
+
+
+def _kept_tree(
+    plugin: Digest, manifest: Manifest, inventory: Inventory, kept: tuple[PluginPart, ...], material: Material, at: str
+) -> Digest:
+    """The plugin without the parts that are not kept; what belongs to no part stays, for kept parts may use it."""
+    entries, left_out = Exclusion.of(()).split(plugin, material.load)
+    for parts, entry in entries:
+        if entry.target is not None:
+            check_link_in(parts, entry.target, at, where=manifest.where)
+    draft = Draft(material.load, plugin)
+    for parts in left_out:
+        draft.remove(parts)
+    # Without `only` every part is kept, also one that there is nothing of yet.
+    dropped = tuple(part for part in PLUGIN_PARTS if part not in kept) if kept != inventory.parts else ()
+    for parts in _dropped_paths(inventory, dropped):
+        draft.remove(parts)
+    narrowed = manifest.without(dropped)
+    if not narrowed.is_written:
+        try:
+            draft.put(MANIFEST, material.file(narrowed.data))
+        except PathError as error:
+            raise manifest.error(error.reason) from error
+    return draft.save(material.save)
+
+
+def _dropped_paths(inventory: Inventory, dropped: tuple[PluginPart, ...]) -> set[Parts]:
+    """The paths of dropped parts: whole directories, unless something that is kept is in them."""
+    needed = [item.path for item in inventory.items if item.part not in dropped and item.path is not None]
+    needed += [home for part in ("hooks", "mcp") if part not in dropped for home in inventory.homes[part]]
+    needed.append(MANIFEST)
+    homes = {home for part in dropped for home in inventory.homes[part] if home}
+    items = {item.path for item in inventory.items if item.part in dropped and item.path is not None}
+    return {path for path in homes | items if not any(_overlap(path, other) for other in needed)}
+
+
+def _overlap(path: Parts, other: Parts) -> bool:
+    """Whether removing `path` would remove `other`."""
+    return other[: len(path)] == path
+
+
+def _has_apps(plugin: Digest, material: Material, where: str) -> bool:
+    """Whether the plugin brings ChatGPT apps: a file of its own, or a mention in the manifest that Codex reads."""
+    if find(plugin, _APPS, material.load) is not None:
+        return True
+    entry = find(plugin, _CODEX_MANIFEST, material.load)
+    return (
+        entry is not None
+        and is_file(entry)
+        and b'"apps"' in read_document(entry, display(b"/".join(_CODEX_MANIFEST)), material, where=where)
+    )

@@ -1,0 +1,32 @@
+"""What is wrong with content that was fetched or read."""
+
+from __future__ import annotations
+
+from reeval_build.errors import InfraError
+from reeval_build.paths import display
+
+
+class ContentError(InfraError):
+    """A source does not have what it must have: what needs it fails (exit 3).
+
+    `where` is the source as its author wrote it, `path` the path in it, empty for the source itself.
+    """
+
+    def __init__(self, where: str, path: str, reason: str, *, hint: str | None = None) -> None:
+        self.where, self.path, self.reason = where, shown(path), shown(reason)
+        place = f'"{self.path}" in {where}' if path else where
+        super().__init__(f"{place} {self.reason}", hint=hint)
+
+
+def shown(text: str) -> str:
+    """`text` from outside as it is shown to people: nothing in it can move a cursor or break a line."""
+    return display(text.encode("utf-8", "backslashreplace"))
+
+
+def listed(names: object, *, none: str = "none") -> str:
+    """Names for a sentence, sorted, no more than a reader can take in."""
+    assert isinstance(names, (list, tuple, set, frozenset)), "names are a collection"
+    texts = sorted(shown(str(name)) for name in names)
+    limit = 30
+    rest = f" and {len(texts) - limit} more" if len(texts) > limit else ""
+    return (", ".join(texts[:limit]) + rest) or none

@@ -1,0 +1,84 @@
+"""Which commands fetch a package when they run, and whether an egress policy lets them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+import attrs
+
+from reeval_build.model.egress import AllowHosts, Egress
+from reeval_build.model.mcp import McpServer, StdioServer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_SHELLS: Final = frozenset({"sh", "bash", "dash", "zsh", "env"})
+_IN_TEXT: Final = re.compile(
+    r"""(?:^|[\s;&|(`"'{=])(?:[\w./~+-]*/)?(?P<runner>npx|bunx|uvx|pipx\s+run)(?=$|[\s;&|)`"'}])"""
+)
+_PYTHON_RUNNERS: Final = frozenset({"uvx", "pipx run"})
+
+
+@attrs.frozen(kw_only=True)
+class Registries:
+    """The hosts that `npx` and `bunx` need, and those that `uvx` and `pipx run` need."""
+
+    npm: tuple[str, ...]
+    python: tuple[str, ...]
+
+    @classmethod
+    def of(cls, default_egress_allow: Iterable[str]) -> Registries:
+        """The registries among the hosts that an environment is advised to allow (`DEFAULT_EGRESS_ALLOW`).
+
+        They are told apart by the words in them, for the list does not say what each host is. One of which there is
+        no host is one that no list of hosts allows.
+        """
+        hosts = [host.lower() for host in default_egress_allow]
+        return cls(
+            npm=tuple(host for host in hosts if "npm" in host),
+            python=tuple(host for host in hosts if "pypi" in host or "python" in host),
+        )
+
+    def needed(self, runner: str) -> tuple[str, ...]:
+        """The hosts a runner needs."""
+        return self.python if runner in _PYTHON_RUNNERS else self.npm
+
+
+def server_runner(server: McpServer) -> str | None:
+    """The runner that starts a server, or None."""
+    if not isinstance(server, StdioServer):
+        return None
+    program = server.command.replace("\\", "/").rpartition("/")[2].removesuffix(".exe").removesuffix(".cmd")
+    if program in {"npx", "bunx", "uvx"}:
+        return program
+    if program == "pipx" and server.args[:1] == ("run",):
+        return "pipx run"
+    if program in _SHELLS or " " in server.command.strip():
+        return text_runner(" ".join((server.command, *server.args)))
+    return None
+
+
+def text_runner(command: str) -> str | None:
+    """The first runner that a shell command calls, or None."""
+    match = _IN_TEXT.search(command)
+    return None if match is None else " ".join(match["runner"].split())
+
+
+def allows(egress: Egress | None, hosts: tuple[str, ...], *, automatic: Iterable[str] = ()) -> bool:
+    """Whether a policy (None is the default, `proxy`) lets a sandbox connect to every one of `hosts`.
+
+    `automatic` are the hosts that every policy allows: the harness's own, and those of secrets and MCP servers.
+    """
+    if egress in {None, "proxy", "allow-all"}:
+        return True
+    patterns = [*automatic, *(egress.hosts if isinstance(egress, AllowHosts) else ())]
+    return bool(hosts) and all(any(_matches(pattern, host) for pattern in patterns) for host in hosts)
+
+
+def _matches(pattern: str, host: str) -> bool:
+    """Rule: reeval's documentation: `*.example.com` is every subdomain, and not `example.com`."""
+    pattern, host = pattern.lower(), host.lower()
+    if pattern.startswith("*."):
+        return host.endswith(pattern[1:]) and len(host) > len(pattern) - 1
+    return pattern == host
