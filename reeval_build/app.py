@@ -23,6 +23,7 @@ from reeval_build.model.merge import merge
 from reeval_build.model.spec import DockerSandbox, FakeSandbox
 from reeval_build.plan.outputs import SnapshotOutput
 from reeval_build.plan.planner import plan
+from reeval_build.ports.events import ObjectLost
 from reeval_build.ports.objects import LostObjectError
 from reeval_build.stores.local import LocalStore
 
@@ -134,12 +135,14 @@ class App:
         snapshot = snapshot_of(self.build(graph, listen))
         try:
             ran = run(snapshot=snapshot)
-        except LostObjectError:
+        except LostObjectError as lost:
+            listen(ObjectLost(digest=lost.digest, problem=str(lost)))
             snapshot = snapshot_of(self.build(graph, listen, verify=True))
             ran = run(snapshot=snapshot)
         try:
             changes = changes_since(snapshot, ran, context)
-        except LostObjectError:
+        except LostObjectError as lost:
+            listen(ObjectLost(digest=lost.digest, problem=str(lost)))
             if snapshot_of(self.build(graph, listen, verify=True)) != snapshot:
                 raise
             changes = changes_since(snapshot, ran, context)

@@ -87,7 +87,7 @@ class _Run:
         self._results: dict[Digest, NodeResult] = {}
         self._waiting: dict[Digest, None] = {}
         self._running: dict[Digest, float] = {}
-        self._repaired: set[Digest] = set()
+        self._repaired: set[tuple[Digest, Digest]] = set()
 
     def run(self, jobs: int) -> Outcome:
         self._take_known()
@@ -129,7 +129,7 @@ class _Run:
     def _is_usable(self, record: Record) -> bool:
         lost = is_whole(record.output, self._context.objects)
         if lost is not None:
-            self._listen(ObjectLost(problem=str(lost)))
+            self._listen(ObjectLost(digest=lost.digest, problem=str(lost)))
             self._context.records.forget(record.key)
         return lost is None
 
@@ -218,12 +218,15 @@ class _Run:
             self._end(recipe, result)
 
     def _repair(self, recipe: Digest, lost: LostObjectError, seconds: float) -> None:
-        """Drop what an object is missing from, and build it and `recipe` again; once a node and run."""
-        if recipe in self._repaired:
+        """Drop what an object is missing from, and build it and `recipe` again.
+
+        An object that a node lacks a second time cannot be kept: that is the end of the node.
+        """
+        if (recipe, lost.digest) in self._repaired:
             self._fail(recipe, lost, seconds)
             return
-        self._repaired.add(recipe)
-        self._listen(ObjectLost(problem=str(lost)))
+        self._repaired.add((recipe, lost.digest))
+        self._listen(ObjectLost(digest=lost.digest, problem=str(lost)))
         known = self._context.records.by_recipe(self._graph.above(recipe))
         whole = {
             name: record for name, record in known.items() if is_whole(record.output, self._context.objects) is None

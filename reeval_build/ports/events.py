@@ -7,6 +7,7 @@ from typing import Protocol, TypeAlias
 
 import attrs
 
+from reeval_build.digest import Digest
 from reeval_build.plan.graph import Node
 
 
@@ -40,8 +41,12 @@ class NodeFinished:
 
 @attrs.frozen(kw_only=True)
 class ObjectLost:
-    """A piece of a stored result is missing or corrupt; what it belonged to is built again."""
+    """A piece of a stored result is missing or corrupt; what it belonged to is built again.
 
+    Said once for each thing that it belongs to.
+    """
+
+    digest: Digest
     problem: str
 
 

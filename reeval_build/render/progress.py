@@ -10,6 +10,7 @@ import click
 from reeval_build.ports.events import NodeFinished, NodeWaiting, ObjectLost
 
 if TYPE_CHECKING:
+    from reeval_build.digest import Digest
     from reeval_build.plan.graph import Graph
     from reeval_build.ports.events import Event
 
@@ -25,12 +26,17 @@ class Progress:
 
     def __init__(self, graph: Graph) -> None:
         self._cells = graph.cells_of()
+        self._lost: set[Digest] = set()
         self._guard = threading.Lock()
         warn(graph)
 
     def __call__(self, event: Event) -> None:
-        """Print a line."""
+        """Print a line, but for a lost object that was spoken of."""
         with self._guard:
+            if isinstance(event, ObjectLost):
+                if event.digest in self._lost:
+                    return
+                self._lost.add(event.digest)
             click.echo(self._line(event), err=True)
 
     def _line(self, event: Event) -> str:

@@ -6,7 +6,7 @@ import io
 import os
 import secrets
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from reeval_build.digest import Digest, Domain
@@ -39,19 +39,23 @@ class LocalObjects:
         self._scratch = scratch
         self._packs: dict[int, int] = {}
         self._verified: set[Digest] = set()
+        self._is_damaged = False
         self._guard = threading.Lock()
 
     def read(self, domain: Domain, digest: Digest) -> bytes:
         """See `ports.objects.Objects.read`."""
         pack, offset, size = self._locate(digest)
+        if pack is None:
+            with self._open_file(domain, digest) as stream:
+                return stream.read()
         try:
-            data = _read_file(self.file_of(digest)) if pack is None else self._read_pack(pack, offset, size)
+            data = self._read_pack(pack, offset, size)
         except FileNotFoundError as error:
-            raise self._lost(digest, "is missing") from error
+            raise self._lost(digest, pack, "is missing") from error
         except OSError as error:
             raise StoreAccessError(self._root, error) from error
         if domain.digest(data) != digest:
-            raise self._lost(digest, "is corrupt")
+            raise self._lost(digest, pack, "is corrupt")
         return data
 
     @contextmanager
@@ -61,13 +65,18 @@ class LocalObjects:
         if pack is not None:
             yield io.BytesIO(self.read(domain, digest))
             return
-        try:
-            stream = self.file_of(digest).open("rb")
-        except FileNotFoundError as error:
-            raise self._lost(digest, "is missing") from error
-        with stream:
-            self._verify(domain, digest, stream)
+        with self._open_file(domain, digest) as stream:
             yield stream
+
+    def holds(self, digest: Digest, data: bytes) -> bool:
+        """Whether a small object that is kept is really these bytes; not looked at until one was found lost."""
+        if not self._is_damaged:
+            return True
+        try:
+            pack, offset, size = self._locate(digest)
+            return pack is not None and self._read_pack(pack, offset, size) == data
+        except (LostObjectError, OSError):
+            return False
 
     def present(self, digests: Iterable[Digest]) -> set[Digest]:
         """See `ports.objects.Objects.present`."""
@@ -113,17 +122,31 @@ class LocalObjects:
                 "SELECT pack, offset, size FROM objects WHERE digest = ?", (digest.raw,)
             ).fetchone()
         if row is None:
-            raise self._lost(digest, "is missing")
+            self._is_damaged = True
+            raise LostObjectError(digest, store=str(self._root), reason="is missing")
         return row[0], row[1], row[2]
 
     def _read_pack(self, pack: int, offset: int, size: int) -> bytes:
         with self._guard:
             if pack not in self._packs:
-                name = self._database.connection.execute("SELECT name FROM packs WHERE id = ?", (pack,)).fetchone()
+                with self._database.errors():
+                    name = self._database.connection.execute("SELECT name FROM packs WHERE id = ?", (pack,)).fetchone()
                 if name is None:
                     raise FileNotFoundError(pack)
                 self._packs[pack] = os.open(self._root / "packs" / name[0], os.O_RDONLY | os.O_CLOEXEC)
         return os.pread(self._packs[pack], size, offset)
+
+    @contextmanager
+    def _open_file(self, domain: Domain, digest: Digest) -> Iterator[BinaryIO]:
+        try:
+            stream = self.file_of(digest).open("rb")
+        except FileNotFoundError as error:
+            raise self._lost(digest, None, "is missing") from error
+        except OSError as error:
+            raise StoreAccessError(self._root, error) from error
+        with stream:
+            self._verify(domain, digest, stream)
+            yield stream
 
     def _verify(self, domain: Domain, digest: Digest, stream: BinaryIO) -> None:
         if digest in self._verified:
@@ -132,16 +155,24 @@ class LocalObjects:
         while chunk := stream.read(_CHUNK_BYTES):
             hasher.update(chunk)
         if hasher.digest() != digest.raw:
-            raise self._lost(digest, "is corrupt")
+            self._set_aside(digest, stream)
+            raise self._lost(digest, None, "is corrupt")
         stream.seek(0)
         self._verified.add(digest)
 
-    def _lost(self, digest: Digest, reason: str) -> LostObjectError:
-        """Stop naming an object that cannot be read, so that it can be kept again; what is left of it is set aside."""
-        with self._database.writing() as connection:
-            connection.execute("DELETE FROM objects WHERE digest = ?", (digest.raw,))
-        if (path := self.file_of(digest)).exists():
-            path.rename(self._root / "quarantine" / digest.hex)
+    def _set_aside(self, digest: Digest, stream: BinaryIO) -> None:
+        """Move a file away whose bytes are not its name's, unless another process has put a right one there."""
+        path = self.file_of(digest)
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(stream.fileno()), path.stat()):
+                path.rename(self._root / "quarantine" / digest.hex)
+
+    def _lost(self, digest: Digest, pack: int | None, reason: str) -> LostObjectError:
+        """Stop naming an object that cannot be read where it should be, so that it can be kept again."""
+        self._is_damaged = True
+        if pack is not None or not self.file_of(digest).exists():
+            with self._database.writing() as connection:
+                connection.execute("DELETE FROM objects WHERE digest = ? AND pack IS ?", (digest.raw, pack))
         return LostObjectError(digest, store=str(self._root), reason=reason)
 
 
@@ -232,7 +263,7 @@ class LocalBatch:
     def _flush(self) -> None:
         known = self._objects.present(self._small)
         for digest, data in self._small.items():
-            if digest in known:
+            if digest in known and self._objects.holds(digest, data):
                 continue
             if self._pack is None:
                 self._pack = self._pack_path.open("xb")
@@ -244,10 +275,6 @@ class LocalBatch:
 
     def _temporary(self) -> Path:
         return self._scratch / secrets.token_hex(8)
-
-
-def _read_file(path: Path) -> bytes:
-    return path.read_bytes()
 
 
 def _read_up_to(source: BinaryIO, size: int) -> bytes:

@@ -1,0 +1,244 @@
+"""A store that lost or garbled something: the run repairs it, says so, and never gives a wrong tree."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from typing import TYPE_CHECKING
+
+import attrs
+import pytest
+
+from tests.support.cli import ReevalBuild, finish
+from tests.support.projects import Project
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+LARGE = bytes(range(256)) * 2048
+SHOW = "cat .gitignore a.txt AGENTS.md placed setup.txt two; wc -c < src/large.bin; wc -c < made-large; ls -A . src"
+EXPECTED = (
+    "*.log\na\nBe good.\nplaced\na\ntwo\n524288\n400000\n"
+    ".:\n.gitignore\nAGENTS.md\na.txt\nmade-large\nplaced\nsetup.txt\nsrc\ntwo\n\nsrc:\nb.txt\nlarge.bin\n"
+)
+
+
+@attrs.frozen
+class Kept:
+    """A row of the index: where an object is."""
+
+    digest: bytes
+    pack: str | None
+    offset: int
+    size: int
+
+
+@pytest.fixture(scope="module")
+def pristine(tmp_path_factory: pytest.TempPathFactory) -> ReevalBuild:
+    """The command on a project whose store has everything."""
+    directory = tmp_path_factory.mktemp("pristine")
+    project = Project(directory / "project")
+    files: dict[str, str | bytes] = {
+        "a.txt": "a\n",
+        ".gitignore": "*.log\n",
+        "src/b.txt": "b\n",
+        "src/large.bin": LARGE,
+    }
+    project.repository("app", files).git("tag", "v1.0.0")
+    project.write("placed.txt", "placed\n")
+    project.define(
+        """
+        one = define_environment("one", {
+            "sandbox": fake_sandbox(), "workspace": git("app", ref="v1.0.0"), "rules": "Be good.\\n",
+            "files": {"placed": file("placed.txt")},
+            "setup": ["cat a.txt > setup.txt; head -c 400000 /dev/zero > made-large", "echo two > two"],
+        })
+        """
+    )
+    reeval = ReevalBuild(project.directory, directory / "store")
+    reeval.build()
+    return reeval
+
+
+@pytest.fixture
+def damaged(pristine: ReevalBuild, tmp_path: Path) -> ReevalBuild:
+    """The command on a copy of the project and the store, to be damaged."""
+    shutil.copytree(pristine.directory, tmp_path / "project")
+    shutil.copytree(pristine.store, tmp_path / "store")
+    return ReevalBuild(tmp_path / "project", tmp_path / "store")
+
+
+def objects(store: Path) -> list[Kept]:
+    with sqlite3.connect(store / "store.sqlite") as database:
+        rows = database.execute(
+            "SELECT digest, packs.name, offset, size FROM objects LEFT JOIN packs ON packs.id = pack ORDER BY digest"
+        )
+        return [Kept(*row) for row in rows]
+
+
+def file_of(kept: Kept, store: Path) -> Path:
+    if kept.pack is not None:
+        return store / "packs" / kept.pack
+    return store / "objects" / kept.digest.hex()[:2] / kept.digest.hex()
+
+
+def flip_a_bit(kept: Kept, store: Path) -> None:
+    file = file_of(kept, store)
+    data = bytearray(file.read_bytes())
+    if kept.size:
+        data[kept.offset + kept.size // 2] ^= 0b100
+    file.write_bytes(data)
+
+
+def forget(kept: Kept, store: Path) -> None:
+    with sqlite3.connect(store / "store.sqlite") as database:
+        database.execute("DELETE FROM objects WHERE digest = ?", (kept.digest,))
+    if kept.pack is None:
+        file_of(kept, store).unlink()
+
+
+def warnings(stderr: str) -> list[str]:
+    return [line for line in stderr.splitlines() if line.startswith("reeval: warning: ")]
+
+
+def copies(pristine: ReevalBuild, tmp_path: Path) -> Iterator[tuple[Kept, ReevalBuild]]:
+    """For each object, the command on a fresh copy of the store."""
+    project = tmp_path / "project"
+    shutil.copytree(pristine.directory, project)
+    for kept in objects(pristine.store):
+        store = tmp_path / kept.digest.hex()[:12]
+        shutil.copytree(pristine.store, store)
+        yield kept, ReevalBuild(project, store)
+        shutil.rmtree(store)
+
+
+def test_any_object_may_be_garbled(pristine: ReevalBuild, tmp_path: Path) -> None:
+    warned = 0
+    for kept, reeval in copies(pristine, tmp_path):
+        flip_a_bit(kept, reeval.store)
+
+        done = reeval("run", "one@fake", "--", "sh", "-c", SHOW)
+
+        assert done.stdout == EXPECTED + "one@fake: nothing changed since the snapshot\n", kept
+        said = warnings(done.stderr)
+        assert len(said) <= 1, kept
+        assert all(line.endswith("is corrupt; what it belonged to is built again") for line in said), kept
+        assert all(f" {kept.digest.hex()[:12]} in {reeval.store} " in line for line in said), kept
+        warned += len(said)
+    assert warned > 5
+
+
+def test_any_object_may_be_missing_when_what_needs_it_is_edited(pristine: ReevalBuild, tmp_path: Path) -> None:
+    edited = Project(tmp_path / "edited")
+    shutil.copytree(pristine.directory, edited.directory, dirs_exist_ok=True)
+    edited.edit("env.py", "Be good.", "Be better.")
+    edited.edit("env.py", '"echo two > two"', '"echo two > two", "cat AGENTS.md"')
+    warned = 0
+    for kept, damaged in copies(pristine, tmp_path):
+        reeval = ReevalBuild(edited.directory, damaged.store)
+        forget(kept, reeval.store)
+
+        done = reeval("run", "one@fake", "--", "sh", "-c", SHOW)
+
+        expected = EXPECTED.replace("Be good.", "Be better.")
+        assert done.stdout == expected + "one@fake: nothing changed since the snapshot\n", kept
+        said = warnings(done.stderr)
+        assert len(said) <= 1, kept
+        assert all(line.endswith("is missing; what it belonged to is built again") for line in said), kept
+        warned += len(said)
+    assert warned > 3
+
+
+@pytest.mark.parametrize("damage", ["remove", "truncate", "empty", "garble"])
+def test_all_packs_at_once_may_be_damaged(damaged: ReevalBuild, damage: str) -> None:
+    for pack in (damaged.store / "packs").iterdir():
+        data = pack.read_bytes()
+        if damage == "remove":
+            pack.unlink()
+        elif damage == "truncate":
+            pack.write_bytes(data[: len(data) // 2])
+        else:
+            pack.write_bytes(b"" if damage == "empty" else bytes(byte ^ 0xFF for byte in data))
+
+    done = damaged("run", "one@fake", "--", "sh", "-c", SHOW)
+
+    assert done.stdout == EXPECTED + "one@fake: nothing changed since the snapshot\n"
+    assert warnings(done.stderr)
+    assert damaged.build().ran == []
+
+
+@pytest.mark.parametrize("damage", ["remove", "garble", "both"])
+def test_everything_at_once_may_be_damaged_and_a_build_after_an_edit_is_right(
+    damaged: ReevalBuild, damage: str, tmp_path: Path
+) -> None:
+    for at, kept in enumerate(objects(damaged.store)):
+        if damage == "remove" or (damage == "both" and at % 2):
+            forget(kept, damaged.store)
+        else:
+            flip_a_bit(kept, damaged.store)
+    Project(damaged.directory).edit("env.py", '"echo two > two"', '"echo two > two", "cat AGENTS.md"')
+
+    built = damaged.build()
+
+    assert built.summary["failed"] == 0
+    assert built.snapshots == ReevalBuild(damaged.directory, tmp_path / "fresh").build().snapshots
+    assert damaged("run", "one@fake", "--", "sh", "-c", SHOW).stdout.startswith(EXPECTED)
+
+
+def test_what_stands_on_nothing_lost_does_not_run_again(damaged: ReevalBuild) -> None:
+    store = damaged.store
+    with sqlite3.connect(store / "store.sqlite") as database:
+        (output,) = database.execute("SELECT output FROM records WHERE phase = 'rules'").fetchone()
+        rules = next(kept for kept in objects(store) if kept.digest.hex() in output)
+    forget(rules, store)
+    Project(damaged.directory).edit("env.py", '"echo two > two"', '"echo two > two", "cat AGENTS.md"')
+
+    built = damaged.build()
+
+    assert "workspace app@v1.0.0" not in built.ran
+    assert "files placed" not in built.ran
+
+
+def test_a_step_whose_command_does_not_leave_the_same_again_is_still_consistent(
+    project: Project, reeval: ReevalBuild
+) -> None:
+    project.define(
+        """
+        one = define_environment("one", {
+            "sandbox": fake_sandbox(), "setup": ["date +%s%N > time", "cp time copy", "cmp time copy"],
+        })
+        """
+    )
+    reeval.build()
+    for kept in objects(reeval.store):
+        flip_a_bit(kept, reeval.store)
+
+    done = reeval("run", "one@fake", "--", "cmp", "time", "copy")
+
+    assert done.stdout == "one@fake: nothing changed since the snapshot\n"
+
+
+def test_processes_that_repair_one_store_at_once_do_not_get_in_each_others_way(damaged: ReevalBuild) -> None:
+    for at, kept in enumerate(objects(damaged.store)):
+        forget(kept, damaged.store) if at % 3 == 0 else flip_a_bit(kept, damaged.store)
+    runs = [damaged.start("run", "one@fake", "--", "sh", "-c", SHOW) for _ in range(4)]
+
+    for run in runs:
+        assert finish(run).stdout == EXPECTED + "one@fake: nothing changed since the snapshot\n"
+
+    again = damaged("run", "one@fake", "--", "sh", "-c", SHOW)
+    assert warnings(again.stderr) == []
+
+
+def test_the_command_runs_once_even_when_the_baseline_is_lost(damaged: ReevalBuild, tmp_path: Path) -> None:
+    with sqlite3.connect(damaged.store / "store.sqlite") as database:
+        (output,) = database.execute("SELECT output FROM records WHERE phase = 'snapshot'").fetchone()
+    for kept in objects(damaged.store):
+        if kept.digest.hex() in output:
+            flip_a_bit(kept, damaged.store)
+
+    done = damaged("run", "one@fake", "--", "sh", "-c", f"echo ran >> {tmp_path}/trace; echo x > new")
+
+    assert (tmp_path / "trace").read_text() == "ran\n"
+    assert done.stdout == "one@fake: 1 changed since the snapshot\n  added    new\n"
