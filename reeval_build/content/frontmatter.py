@@ -20,11 +20,18 @@ class _RefusedError(yaml.YAMLError):
 
 
 class _Loader(yaml.SafeLoader):
-    """PyYAML's safe loader, without aliases (a short text must not stand for a long one) and without repeated keys."""
+    """PyYAML's safe loader, less what frontmatter has no use for.
+
+    Without aliases, for a short text must not stand for a long one; without tags, some of which break the loader; and
+    without repeated keys.
+    """
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
             raise _RefusedError("an alias (*name), which is not supported here")
+        event = self.peek_event()  # type: ignore[no-untyped-call]  # its stubs do not say what it gives
+        if getattr(event, "tag", None) is not None:
+            raise _RefusedError("a tag (!name), which is not supported here")
         node: yaml.Node | None = super().compose_node(parent, index)
         return node
 
@@ -43,7 +50,7 @@ def read_frontmatter(data: bytes, path: str, *, where: str) -> dict[str, Any]:
 
     Raises:
         ContentError: when there is none, it does not end, is larger than 64 KiB, is not UTF-8 or not YAML, has a key
-            twice or an alias, or is not a map with text as keys.
+            twice, an alias or a tag, or is not a map with text as keys.
     """
     text = _between(data.removeprefix(_BYTE_ORDER_MARK), path, where)
     try:

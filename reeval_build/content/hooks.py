@@ -30,8 +30,9 @@ def read_hooks(value: Json, path: str, *, where: str) -> tuple[Hook, ...]:
     """
     if not isinstance(value, dict):
         raise ContentError(where, path, f"must have hooks as an object, not as {kind_of(value)}")
-    inner = value.get("hooks")
-    events = inner if isinstance(inner, dict) else value
+    events = value.get("hooks", value)
+    if not isinstance(events, dict):
+        raise ContentError(where, path, f"must have `hooks` as an object, not as {kind_of(events)}")
     hooks: list[Hook] = []
     for event, groups in events.items():
         # Both forms have a description, and files name their schema.

@@ -77,7 +77,8 @@ def _escaped(character: str) -> str:
         return "\\" + character
     if character == "\n":
         return "\\n"
-    if 0x20 <= code <= 0x7E or 0xA1 <= code <= 0x2027 or 0x202A <= code <= 0xD7FF or 0xE000 <= code <= 0xFDFF:  # noqa: PLR2004 - code points are their own names
+    # Half a surrogate pair is left as it is: it is no text, and is refused when it is encoded.
+    if 0x20 <= code <= 0x7E or 0xA1 <= code <= 0x2027 or 0x202A <= code <= 0xFDFF:  # noqa: PLR2004 - code points are their own names
         return character
     if code <= 0xFF:  # noqa: PLR2004 - the same
         return f"\\x{code:02X}"

@@ -184,8 +184,8 @@ def _dropped_paths(inventory: Inventory, dropped: tuple[PluginPart, ...]) -> set
 
 
 def _overlap(path: Parts, other: Parts) -> bool:
-    """Whether removing `path` would remove `other`."""
-    return other[: len(path)] == path
+    """Whether one of two paths is the other, or in it."""
+    return other[: len(path)] == path[: len(other)]
 
 
 def _has_apps(plugin: Digest, material: Material, where: str) -> bool:

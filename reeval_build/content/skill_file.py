@@ -125,6 +125,10 @@ def check_description(description: object, path: str, *, where: str) -> str:
         raise ContentError(where, path, "has a description that is not text")
     if not description.strip():
         raise ContentError(where, path, "has an empty description")
+    try:
+        description.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise ContentError(where, path, "has a description that is not valid Unicode text") from error
     return description
 
 
