@@ -27,6 +27,7 @@ _TABLES: Final[dict[str, dict[str, type]]] = {
         "seconds": float,
         "built_at": str,
         "log": str,
+        "check": bytes,
     },
     "recipes": {"recipe": bytes, "key": bytes},
     "cells": {"key": bytes, "name": str, "record": str, "built_at": str},
@@ -51,6 +52,17 @@ class StoreAccessError(InfraError):
         super().__init__(
             f"the store at {path} cannot be used: {error}",
             hint="make room or give access to it, or choose another with --store or $REEVAL_BUILD_HOME",
+        )
+        self.path = path
+
+
+class StoreDamagedError(InfraError):
+    """The index of the store cannot be read."""
+
+    def __init__(self, path: Path, error: Exception) -> None:
+        super().__init__(
+            f"the index of the store at {path} is damaged: {error}",
+            hint="remove store.sqlite* in it: everything is built again when it is next needed",
         )
         self.path = path
 
@@ -83,11 +95,14 @@ class Database:
 
     @contextmanager
     def errors(self) -> Iterator[None]:
-        """Turn what SQLite says of a disk that is full, locked, broken or read-only into a `StoreAccessError`."""
+        """Turn what SQLite says into a `StoreAccessError`, or a `StoreDamagedError` when it is about the file."""
         try:
             yield
-        except (sqlite3.OperationalError, sqlite3.DatabaseError) as error:
-            raise StoreAccessError(self._path.parent, error) from error
+        except sqlite3.ProgrammingError:
+            raise
+        except sqlite3.Error as error:
+            kind = StoreDamagedError if _is_damage(error) else StoreAccessError
+            raise kind(self._path.parent, error) from error
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
@@ -97,10 +112,11 @@ class Database:
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
-            except BaseException:
-                connection.execute("ROLLBACK")
-                raise
-            connection.execute("COMMIT")
+                connection.execute("COMMIT")
+            finally:
+                # A disk that is full can have rolled it back already, and can refuse to commit it.
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
 
     def close(self) -> None:
         """Close every connection."""
@@ -108,6 +124,13 @@ class Database:
             for connection in self._open:
                 connection.close()
             self._open.clear()
+
+
+def _is_damage(error: sqlite3.Error) -> bool:
+    """Whether the file is not what SQLite or we wrote, rather than out of reach."""
+    codes = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, None}
+    code = getattr(error, "sqlite_errorcode", None)
+    return (code if code is None else code & 0xFF) in codes
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
@@ -128,8 +151,8 @@ def _create(connection: sqlite3.Connection) -> None:
             for table, columns in _TABLES.items():
                 database.create_table(table, columns, pk=next(iter(columns)), if_not_exists=True)
             connection.execute(f"PRAGMA user_version = {FORMAT}")
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
-    if connection.in_transaction:
-        connection.execute("COMMIT")
+        if connection.in_transaction:
+            connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")

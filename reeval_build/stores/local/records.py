@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final, cast
 import cattrs
 from cattrs.strategies import configure_tagged_union
 
-from reeval_build.digest import Digest
+from reeval_build import canon
+from reeval_build.digest import Digest, Domain
 from reeval_build.plan.outputs import Output
 from reeval_build.plan.record import CellRecord
 from reeval_build.ports.records import Record
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from reeval_build.ports.engine import Cancellation
     from reeval_build.stores.local.database import Database
 
+RECORD: Final = Domain("record", 1)
+
+_COLUMNS: Final = 'recipe, key, phase, output, material, seconds, log, "check"'
 _LOOK_UP_AT_ONCE: Final = 500
 
 
@@ -57,20 +61,19 @@ class LocalRecords:
                 some = wanted[start : start + _LOOK_UP_AT_ONCE]
                 marks = ",".join("?" * len(some))
                 rows = self._database.connection.execute(
-                    "SELECT recipe, key, phase, output, material, seconds, log"  # noqa: S608 - only question marks
+                    f"SELECT {_COLUMNS}"  # noqa: S608 - only question marks
                     " FROM recipes JOIN records USING (key)"
                     f" WHERE recipe IN ({marks})",
                     some,
                 )
-                found.update((Digest(row[0]), _record(row)) for row in rows)
+                found.update((record.recipe, record) for record in map(_record, rows) if record is not None)
         return found
 
     def find(self, key: Digest) -> Record | None:
         """See `ports.records.Records.find`."""
         with self._database.errors():
             row = self._database.connection.execute(
-                "SELECT recipe, key, phase, output, material, seconds, log FROM records JOIN recipes USING (key)"
-                " WHERE key = ? LIMIT 1",
+                f"SELECT {_COLUMNS} FROM records JOIN recipes USING (key) WHERE key = ? LIMIT 1",  # noqa: S608 - ours
                 (key.raw,),
             ).fetchone()
         return None if row is None else _record(row)
@@ -78,11 +81,12 @@ class LocalRecords:
     def publish(self, record: Record) -> None:
         """See `ports.records.Records.publish`."""
         output = json.dumps(_CONVERTER.unstructure(record.output, Output), sort_keys=True)
+        row = (record.key.raw, record.phase, output, record.material, record.seconds, record.log)
         with self._database.writing() as connection:
             connection.execute(
-                "INSERT OR REPLACE INTO records (key, phase, output, material, seconds, built_at, log)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (record.key.raw, record.phase, output, record.material, record.seconds, _now(), record.log),
+                'INSERT OR REPLACE INTO records (key, phase, output, material, seconds, log, built_at, "check")'
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (*row, _now(), _check(row)),
             )
             connection.execute(
                 "INSERT OR REPLACE INTO recipes (recipe, key) VALUES (?, ?)", (record.recipe.raw, record.key.raw)
@@ -111,7 +115,10 @@ class LocalRecords:
         """See `ports.records.Records.cell`."""
         with self._database.errors():
             row = self._database.connection.execute("SELECT record FROM cells WHERE key = ?", (key.raw,)).fetchone()
-        return None if row is None else _CONVERTER.structure(json.loads(row[0]), CellRecord)
+        try:
+            return None if row is None else _CONVERTER.structure(json.loads(row[0]), CellRecord)
+        except (ValueError, cattrs.BaseValidationError):
+            return None
 
     def exclusive(
         self, key: Digest, *, cancel: Cancellation, waiting: Callable[[str], None]
@@ -124,8 +131,21 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def _record(row: tuple[bytes, bytes, str, str, bytes, float, str | None]) -> Record:
-    recipe, key, phase, output, material, seconds, log = row
+def _check(row: tuple[bytes, str, str, bytes, float, str | None]) -> bytes:
+    """A digest of what a row says: the database does not notice a byte that changed on the disk."""
+    key, phase, output, material, seconds, log = row
+    return RECORD.digest(canon.encode([key, phase, output, material, repr(seconds), log])).raw
+
+
+def _record(row: tuple[bytes, bytes, str, str, bytes, float, str | None, bytes]) -> Record | None:
+    """The record of a row of `_COLUMNS`, or None for one that is not as it was written, which is as good as none."""
+    recipe, key, phase, output, material, seconds, log, check = row
+    try:
+        is_as_written = _check((key, phase, output, material, seconds, log)) == check
+    except TypeError:
+        is_as_written = False
+    if not is_as_written:
+        return None
     return Record(
         key=Digest(key),
         recipe=Digest(recipe),
