@@ -188,7 +188,7 @@ class _EntryReader:
 
     def _url(self, source: Mapping[str, Json]) -> str:
         url = self._needed(source, "url")
-        if not _GIT_URL.fullmatch(url):
+        if not url.isprintable() or not _GIT_URL.fullmatch(url):
             # Not quoted: it may have a password in it.
             raise self._error("a url that is not https or ssh, or has a user or a password in it")
         return url
