@@ -382,3 +382,21 @@ def test_what_other_harnesses_read_in_place_of_the_manifest_is_noted(shelf, file
 def test_a_plugin_with_a_build_is_noted(shelf):
     assert found(shelf, FULL, LocalPlugin(path="/p", build=PluginBuild(run=("make",)))).is_built
     assert not found(shelf, FULL).is_built
+
+
+@pytest.mark.parametrize("path", [MANIFEST, ".mcp.json", "hooks/hooks.json"])
+def test_a_link_in_place_of_a_file_of_the_plugin_is_not_followed(shelf, path):
+    error = refusal(shelf, manifest() | {"real.json": "{}"} | {path: "link to ../real.json"})
+
+    assert error.path == path
+    assert error.reason == "is a symbolic link, which is not followed"
+
+
+def test_a_tree_of_any_depth_is_read(shelf):
+    deep = "/".join(["d"] * 2000)
+
+    plugin = found(
+        shelf, manifest() | {f"rules/{deep}/x.md": "", "agents/a.md": ""}, LocalPlugin(path="/p", only=("rules",))
+    )
+
+    assert shelf.paths(plugin.tree) == [MANIFEST, f"rules/{deep}/x.md"]
