@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import attrs
+
 from reeval_build.content.material import Material
 from reeval_build.digest import BLOB, Digest
+from reeval_build.model.harnesses import HARNESSES, Harness
 from reeval_build.tree.directory import Entry, Kind, walk
 from reeval_build.tree.draft import Draft
 from tests.support.directories import Directories
@@ -13,6 +16,7 @@ from tests.support.directories import Directories
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+KINDS = ("antigravity", "claude-code", "codex", "cursor", "fake", "fx", "goose", "grok-build", "opencode", "pi")
 LINK = "link to "
 SCRIPT = "#!"
 
@@ -71,3 +75,8 @@ def skill(name: str | None = None, description: str = "Does it.", body: str = "D
     """The text of a SKILL.md."""
     named = "" if name is None else f"name: {name}\n"
     return f"---\n{named}description: {description}\n---\n\n{body}"
+
+
+def harness(kind: str) -> Harness:
+    """The harness of a kind; one that is not in the table is told apart by its kind alone."""
+    return HARNESSES.get(kind) or attrs.evolve(HARNESSES["fake"], kind=kind)

@@ -13,9 +13,9 @@ from reeval_build.content.mcp_files import mcp_files
 from reeval_build.content.mcp_secrets import McpConfigurationError
 from reeval_build.content.written import toml_tables, yaml_tables
 from reeval_build.errors import PlanError
-from reeval_build.model.harnesses import Harness
 from reeval_build.model.mcp import RemoteServer, StdioServer
 from reeval_build.model.secrets import Secret, SecretTemplate
+from tests.unit.content.shelf import harness
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,10 +37,6 @@ SERVERS: dict[str, McpServer] = {
     "review:run": StdioServer(command="node", args=("a.js", "--x"), env={"B": "2", "A": "1"}),
     "docs": RemoteServer(transport="http", url="https://example.com/mcp", headers={"X-Team": "é"}),
 }
-
-
-def harness(kind: str) -> Harness:
-    return Harness(kind=kind, rules_file="AGENTS.md")
 
 
 def written(kind, servers, **options):

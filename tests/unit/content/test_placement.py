@@ -5,7 +5,7 @@ import pytest
 from reeval_build.content.placement import SkillToPlace, place_skills, skill_directory
 from reeval_build.content.problems import ContentError
 from reeval_build.content.skill_file import FoundSkill
-from reeval_build.model.harnesses import Harness
+from tests.unit.content.shelf import harness
 
 DIRECTORIES = {
     "antigravity": "~/.gemini/config/skills",
@@ -19,10 +19,6 @@ DIRECTORIES = {
     "opencode": "~/.config/opencode/skills",
     "pi": "~/.pi/agent/skills",
 }
-
-
-def harness(kind: str) -> Harness:
-    return Harness(kind=kind, rules_file="CLAUDE.md" if kind == "claude-code" else "AGENTS.md")
 
 
 def to_place(shelf, name, placement="harness"):

@@ -9,12 +9,10 @@ from reeval_build.content.plugins import PluginContents, find_plugin
 from reeval_build.content.refusals import Surroundings, host_variables, refusals
 from reeval_build.content.runners import Registries
 from reeval_build.model.egress import AllowHosts
-from reeval_build.model.harnesses import Harness
 from reeval_build.model.mcp import RemoteServer, StdioServer
 from reeval_build.model.plugins import PLUGIN_PARTS, LocalPlugin, PluginBuild
-from tests.unit.content.shelf import skill
+from tests.unit.content.shelf import KINDS, harness, skill
 
-KINDS = ("antigravity", "claude-code", "codex", "cursor", "fake", "fx", "goose", "grok-build", "opencode", "pi")
 # Section 5.3 of the specification.
 LOADS = {
     "cursor": PLUGIN_PARTS,
@@ -41,7 +39,7 @@ REGISTRIES = Registries(npm=("npm.example",), python=("pypi.example", "files.exa
 
 def around(kind: str, **fields) -> Surroundings:
     values = {"sandbox": "docker", "servers": {}, "egress": None, "registries": REGISTRIES} | fields
-    return Surroundings(harness=Harness(kind=kind, rules_file="AGENTS.md"), **values)
+    return Surroundings(harness=harness(kind), **values)
 
 
 def plugin(shelf, files=None, name="lint", **source) -> PluginContents:
