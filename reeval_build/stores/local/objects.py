@@ -228,13 +228,22 @@ class LocalBatch:
         return digest, size
 
     def publish(self, database: Database) -> None:
-        """Make everything durable, then visible."""
+        """Make everything durable, then visible. What cannot be made visible is removed."""
         self._flush()
-        pack_name = None
-        if self._pack is not None:
+        if not self._rows and not self._large:
+            return
+        pack_name = None if self._pack is None else f"{secrets.token_hex(16)}.pack"
+        try:
+            self._place(pack_name)
+            self._name(database, pack_name)
+        except BaseException:
+            self._withdraw(pack_name)
+            raise
+
+    def _place(self, pack_name: str | None) -> None:
+        if self._pack is not None and pack_name is not None:
             _make_durable(self._pack)
             self._pack.close()
-            pack_name = f"{secrets.token_hex(16)}.pack"
             self._pack_path.rename(self._root / "packs" / pack_name)
             _sync_directory(self._root / "packs")
         for digest, (path, _size) in self._large.items():
@@ -242,8 +251,8 @@ class LocalBatch:
             target.parent.mkdir(exist_ok=True)
             path.rename(target)
             _sync_directory(target.parent)
-        if not self._rows and not self._large:
-            return
+
+    def _name(self, database: Database, pack_name: str | None) -> None:
         with database.writing() as connection:
             pack = None
             if pack_name is not None:
@@ -252,6 +261,14 @@ class LocalBatch:
             connection.executemany(insert, [(digest, pack, offset, size) for digest, offset, size in self._rows])
             large = [(digest.raw, None, 0, size) for digest, (_path, size) in self._large.items()]
             connection.executemany(insert, large)
+
+    def _withdraw(self, pack_name: str | None) -> None:
+        """Remove what was placed and that no row names."""
+        if pack_name is not None:
+            (self._root / "packs" / pack_name).unlink(missing_ok=True)
+        with suppress(StoreAccessError):
+            for digest in self._large.keys() - self._objects.present(self._large):
+                self._objects.file_of(digest).unlink(missing_ok=True)
 
     def discard(self) -> None:
         """Remove what was not published."""
