@@ -1,0 +1,188 @@
+"""A store in a directory on a disk that is full, or can no longer be written."""
+
+from __future__ import annotations
+
+import errno
+import shutil
+import subprocess
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+from reeval_build.digest import BLOB
+from reeval_build.stores.local import LocalStore
+from reeval_build.stores.local.database import StoreAccessError
+from tests.support.local_store import LARGE, MEGABYTE, SMALL, files_below, keep, record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from io import FileIO
+    from pathlib import Path
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 12 MB."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=12m", "none", place], capture_output=True, text=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip(f"a small file system cannot be mounted here: {mounted.stderr.strip()}")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "--lazy", place], check=True)
+
+
+def fill(disk: Path) -> Path:
+    """Use what room is left."""
+    ballast = disk / "ballast"
+    with ballast.open("wb", buffering=0) as file:
+        for size in (65536, 1):
+            while has_room(file, size):
+                pass
+    return ballast
+
+
+def has_room(file: FileIO, size: int) -> bool:
+    try:
+        return file.write(bytes(size)) > 0
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        return False
+
+
+@pytest.mark.xfail(
+    reason="closing a pack that does not fit raises an OSError, and a large object leaves its temporary file"
+)
+@pytest.mark.conforms("fault 29")
+@pytest.mark.parametrize("size", [1000, 5 * MEGABYTE], ids=["small", "large"])
+def test_a_full_disk_fails_the_batch_and_harms_nothing_and_with_room_the_next_one_succeeds(small_disk, size):
+    with LocalStore(small_disk / "store") as store:
+        kept = keep(store, SMALL, LARGE)
+        ballast = fill(small_disk)
+
+        with pytest.raises(StoreAccessError, match=r"No space left|disk is full"):
+            keep(store, b"x" * size)
+
+        assert [store.objects.read(BLOB, digest) for digest in kept] == [SMALL, LARGE]
+        assert store.objects.present([BLOB.digest(b"x" * size)]) == set()
+        assert files_below(store.scratch) == []
+        ballast.unlink()
+        (digest,) = keep(store, b"x" * size)
+        assert store.objects.read(BLOB, digest) == b"x" * size
+
+
+@pytest.mark.xfail(reason="a large object leaves its temporary file")
+@pytest.mark.conforms("fault 29")
+def test_an_object_that_does_not_fit_gives_back_the_room_it_took(small_disk):
+    with LocalStore(small_disk / "store") as store:
+        before = shutil.disk_usage(small_disk).free
+
+        with pytest.raises(StoreAccessError):
+            keep(store, b"x" * (20 * MEGABYTE))
+
+        assert shutil.disk_usage(small_disk).free > before - MEGABYTE
+
+
+@pytest.mark.conforms("fault 29")
+def test_a_full_disk_fails_a_record_and_with_room_it_is_published(small_disk):
+    with LocalStore(small_disk / "store") as store:
+        store.records.publish(record(b"before"))
+        ballast = fill(small_disk)
+
+        with pytest.raises(StoreAccessError):
+            publish_many(store)
+
+        assert store.records.find(BLOB.digest(b"before")) is not None
+        ballast.unlink()
+        store.records.publish(record(b"after"))
+        assert store.records.find(BLOB.digest(b"after")) == record(b"after")
+
+
+@pytest.mark.conforms("fault 29")
+def test_a_store_is_not_made_on_a_full_disk_and_is_when_there_is_room(small_disk):
+    ballast = fill(small_disk)
+    with pytest.raises(StoreAccessError, match=f"the store at {small_disk / 'store'} cannot be used"):
+        LocalStore(small_disk / "store")
+
+    ballast.unlink()
+
+    with LocalStore(small_disk / "store") as store:
+        assert keep(store, SMALL)
+
+
+def publish_many(store: LocalStore) -> None:
+    """Publish more records than fit into what room a database has left in its own files."""
+    for number in range(2000):
+        store.records.publish(record(b"%d" % number))
+
+
+@contextmanager
+def read_only(disk: Path) -> Iterator[None]:
+    subprocess.run(["mount", "-o", "remount,ro", disk], check=True, capture_output=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["mount", "-o", "remount,rw", disk], check=True)
+
+
+@pytest.fixture
+def closed_store(small_disk: Path) -> Path:
+    """A store that somebody wrote, and closed."""
+    with LocalStore(small_disk / "store") as store:
+        keep(store, SMALL)
+    return small_disk / "store"
+
+
+def test_a_store_that_cannot_be_written_is_an_error_that_names_it_and_says_what_to_do(small_disk, closed_store):
+    with read_only(small_disk), pytest.raises(StoreAccessError) as caught:
+        LocalStore(closed_store)
+
+    assert f"the store at {closed_store} cannot be used" in str(caught.value)
+    assert "--store" in (caught.value.hint or "")
+
+
+def test_a_place_where_no_store_can_be_made_is_an_error_that_names_it(small_disk):
+    with read_only(small_disk), pytest.raises(StoreAccessError, match="Read-only file system"):
+        LocalStore(small_disk / "store")
+
+
+@contextmanager
+def write_protected(root: Path) -> Iterator[None]:
+    """Let nothing below `root` be opened for writing; what is open stays so, as on a disk that fails."""
+    subprocess.run(["mount", "--bind", root, root], check=True, capture_output=True)
+    subprocess.run(["mount", "-o", "remount,bind,ro", root], check=True, capture_output=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", root], check=True)
+
+
+@pytest.mark.xfail(reason="removing temporary files raises an OSError")
+@pytest.mark.conforms("fault 29")
+@pytest.mark.parametrize("size", [1000, 5 * MEGABYTE], ids=["small", "large"])
+def test_a_store_that_can_no_longer_be_written_fails_a_batch_with_an_error_that_names_it(small_disk, size):
+    with (
+        LocalStore(small_disk / "store") as store,
+        write_protected(store.root),
+        pytest.raises(StoreAccessError, match=f"the store at {store.root} cannot be used: .*Read-only file system"),
+    ):
+        keep(store, b"x" * size)
+
+
+@pytest.mark.xfail(reason="opening the file of a lock raises an OSError")
+@pytest.mark.conforms("fault 29")
+def test_a_store_that_can_no_longer_be_written_fails_a_lock_with_an_error_that_names_it(small_disk):
+    with (
+        LocalStore(small_disk / "store") as store,
+        write_protected(store.root),
+        pytest.raises(StoreAccessError, match=f"the store at {store.root} cannot be used: .*Read-only file system"),
+        store.records.exclusive(BLOB.digest(b"k"), cancel=threading.Event(), waiting=lambda _owner: None),
+    ):
+        pytest.fail("nothing can be held there")

@@ -1,0 +1,327 @@
+"""What every store of records does."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import attrs
+import pytest
+
+from reeval_build import define_environment, git
+from reeval_build.digest import Digest, Domain
+from reeval_build.errors import CancelledError
+from reeval_build.plan.outputs import SnapshotOutput, StateOutput, TreeOutput
+from reeval_build.plan.record import cell_record
+from reeval_build.ports.records import Record
+from reeval_build.state.state import PlacedTree, State, StepDelta
+from tests.support.plans import cell, graph_of
+from tests.support.waiting import wait_until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from reeval_build.ports.records import Records
+    from tests.contract.conftest import Shelf
+
+_THINGS = Domain("test thing", 1)
+
+
+def thing(name: str) -> Digest:
+    return _THINGS.digest(name.encode())
+
+
+def record(key: str, recipe: str, **more) -> Record:
+    said = {"phase": "setup", "output": TreeOutput(workspace=thing(key)), "material": b"m", "seconds": 1.5, "log": None}
+    return Record(key=thing(key), recipe=thing(recipe), **{**said, **more})
+
+
+@pytest.fixture
+def records(shelf: Shelf) -> Records:
+    return shelf.records
+
+
+STATE = State(
+    thing("base"),
+    (
+        PlacedTree(at=(b"srv", b"\xff\n"), tree=thing("tree"), replaces=True),
+        PlacedTree(at=(), tree=thing("tree"), replaces=False),
+        StepDelta(delta=thing("delta"), times=thing("times")),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        TreeOutput(),
+        TreeOutput(workspace=thing("w")),
+        TreeOutput(home=thing("h")),
+        StateOutput(state=State(thing("base"))),
+        StateOutput(state=STATE),
+        SnapshotOutput(state=STATE, baseline=thing("b"), placed=thing("p")),
+    ],
+    ids=lambda output: type(output).__name__,
+)
+def test_a_record_is_found_as_it_was_published(records, output):
+    published = record("k", "r", phase="snapshot", output=output, material=b"\0\xff", seconds=0.25, log="/some/é.log")
+
+    records.publish(published)
+
+    found = records.find(published.key)
+    assert found == published
+    assert records.by_recipe([published.recipe]) == {published.recipe: published}
+
+
+def test_the_times_of_a_steps_delta_are_found_again_though_they_are_no_part_of_equality(records):
+    records.publish(record("k", "r", output=StateOutput(state=STATE)))
+
+    found = records.find(thing("k"))
+
+    assert found is not None
+    assert isinstance(found.output, StateOutput)
+    delta = found.output.state.deltas[-1]
+    assert isinstance(delta, StepDelta)
+    assert delta.times == thing("times")
+
+
+def test_what_was_never_published_is_not_found(records):
+    records.publish(record("k", "r"))
+
+    assert records.find(thing("other")) is None
+    assert records.find(thing("r")) is None
+    assert records.by_recipe([thing("other"), thing("k")]) == {}
+    assert records.by_recipe([]) == {}
+
+
+def test_a_record_that_is_published_again_is_the_new_one(records):
+    records.publish(record("k", "r", seconds=1.0))
+
+    records.publish(record("k", "r", seconds=2.0, output=TreeOutput()))
+
+    found = records.find(thing("k"))
+    assert found == record("k", "r", seconds=2.0, output=TreeOutput())
+    assert records.by_recipe([thing("r")]) == {thing("r"): found}
+
+
+def test_a_recipe_finds_the_record_it_was_last_published_for(records):
+    records.publish(record("k1", "r"))
+
+    records.publish(record("k2", "r"))
+
+    assert records.by_recipe([thing("r")])[thing("r")].key == thing("k2")
+
+
+@pytest.mark.parametrize(
+    "shelf",
+    [
+        pytest.param(
+            "local", marks=pytest.mark.xfail(reason="a record is found only through a recipe that leads to it")
+        ),
+        "memory",
+    ],
+    indirect=True,
+)
+def test_a_record_is_found_by_its_key_though_its_recipe_has_led_to_another_since(records):
+    records.publish(record("k1", "r"))
+
+    records.publish(record("k2", "r"))
+
+    found = records.find(thing("k1"))
+    assert found is not None
+    assert found.output == record("k1", "r").output
+
+
+def test_a_linked_recipe_finds_the_record_too(records):
+    records.publish(record("k", "r"))
+
+    records.link(thing("r2"), thing("k"))
+
+    found = records.by_recipe([thing("r"), thing("r2")])
+    assert {recipe: one.key for recipe, one in found.items()} == {thing("r"): thing("k"), thing("r2"): thing("k")}
+    assert all(attrs.evolve(one, recipe=thing("r")) == record("k", "r") for one in found.values())
+
+
+def test_a_recipe_that_is_linked_again_finds_the_new_record(records):
+    records.publish(record("k1", "r1"))
+    records.publish(record("k2", "r2"))
+    records.link(thing("r"), thing("k1"))
+
+    records.link(thing("r"), thing("k2"))
+    records.link(thing("r"), thing("k2"))
+
+    assert records.by_recipe([thing("r")])[thing("r")].key == thing("k2")
+
+
+def test_a_link_to_a_record_that_is_not_there_finds_nothing(records):
+    records.link(thing("r"), thing("k"))
+
+    assert records.by_recipe([thing("r")]) == {}
+
+
+def test_a_forgotten_record_is_found_by_nothing_and_can_be_published_again(records):
+    records.publish(record("k", "r"))
+    records.link(thing("r2"), thing("k"))
+    records.publish(record("other", "other r"))
+
+    records.forget(thing("k"))
+
+    assert records.find(thing("k")) is None
+    assert records.by_recipe([thing("r"), thing("r2")]) == {}
+    assert records.find(thing("other")) is not None
+    records.publish(record("k", "r"))
+    assert records.find(thing("k")) == record("k", "r")
+
+
+def test_forgetting_what_is_not_there_is_no_matter(records):
+    records.forget(thing("k"))
+
+    assert records.find(thing("k")) is None
+
+
+def test_the_records_of_many_recipes_are_found_in_one_round(records):
+    for number in range(1300):
+        records.publish(record(f"k{number}", f"r{number}"))
+    wanted = [thing(f"r{number}") for number in range(2600)]
+
+    found = records.by_recipe(iter(wanted))
+
+    assert {recipe: one.key for recipe, one in found.items()} == {
+        thing(f"r{number}"): thing(f"k{number}") for number in range(1300)
+    }
+
+
+@pytest.mark.conforms("123")
+def test_the_record_of_a_cell_is_found_as_it_was_kept_and_replaced_by_the_next(records):
+    environment = define_environment("e", {"workspace": git("github:o/r"), "env": {"A": "é"}, "setup": ["s"]})
+    graph = graph_of(cell(environment))
+    first = cell_record(graph.cells[0], graph, SnapshotOutput(state=STATE, baseline=thing("b"), placed=thing("p")))
+    second = attrs.evolve(first, warnings=("w",), workspace=None)
+    key = graph.cells[0].key
+    assert records.cell(key) is None
+
+    for one in (first, first, second):
+        records.keep_cell(one)
+        assert records.cell(key) == one
+
+    assert records.cell(thing("another cell")) is None
+
+
+class Holder:
+    """A thread that holds a key until it is let go."""
+
+    def __init__(self, records: Records, key: Digest) -> None:
+        self._let_go = threading.Event()
+        self._has = threading.Event()
+        self._thread = threading.Thread(target=self._hold, args=(records, key))
+        self._thread.start()
+        assert self._has.wait(60)
+
+    def _hold(self, records: Records, key: Digest) -> None:
+        with records.exclusive(key, cancel=threading.Event(), waiting=lambda _owner: None):
+            self._has.set()
+            self._let_go.wait(60)
+
+    def let_go(self) -> None:
+        self._let_go.set()
+        self._thread.join()
+
+
+@pytest.fixture
+def holder(records: Records) -> Iterator[Holder]:
+    held = Holder(records, thing("k"))
+    yield held
+    held.let_go()
+
+
+def never(_owner: str) -> None:
+    pytest.fail("there is nobody to wait for")
+
+
+def test_a_key_nobody_holds_is_held_without_waiting_again_and_again(records):
+    for _ in range(3):
+        with records.exclusive(thing("k"), cancel=threading.Event(), waiting=never):
+            pass
+
+
+def test_different_keys_are_held_at_once(records, holder):
+    with records.exclusive(thing("other"), cancel=threading.Event(), waiting=never):
+        pass
+
+
+@pytest.mark.conforms("fault 20")
+def test_a_waiter_says_once_for_whom_it_waits_and_goes_on_when_the_key_is_free(records, holder):
+    owners: list[str] = []
+    entered = threading.Event()
+
+    def wait() -> None:
+        with records.exclusive(thing("k"), cancel=threading.Event(), waiting=owners.append):
+            entered.set()
+
+    waiter = threading.Thread(target=wait)
+    waiter.start()
+    wait_until(lambda: owners)
+    assert not entered.wait(0.3)
+
+    holder.let_go()
+
+    waiter.join()
+    assert entered.is_set()
+    assert len(owners) == 1
+    assert owners[0]
+
+
+@pytest.mark.conforms("fault 37")
+def test_a_waiter_stops_when_the_run_is_told_to_and_holds_nothing(records, holder):
+    cancel = threading.Event()
+
+    with (
+        pytest.raises(CancelledError),
+        records.exclusive(thing("k"), cancel=cancel, waiting=lambda _owner: cancel.set()),
+    ):
+        pytest.fail("it is held by another thread")
+
+    holder.let_go()
+    with records.exclusive(thing("k"), cancel=threading.Event(), waiting=never):
+        pass
+
+
+def test_a_holder_that_fails_lets_go(records):
+    with (
+        pytest.raises(LookupError),
+        records.exclusive(thing("k"), cancel=threading.Event(), waiting=never),
+    ):
+        raise LookupError
+
+    with records.exclusive(thing("k"), cancel=threading.Event(), waiting=never):
+        pass
+
+
+@pytest.mark.conforms("fault 20")
+def test_threads_that_want_one_key_have_it_one_after_the_other(records):
+    inside: list[int] = []
+    most: list[int] = []
+
+    def work(number: int) -> None:
+        with records.exclusive(thing("k"), cancel=threading.Event(), waiting=lambda _owner: None):
+            inside.append(number)
+            most.append(len(inside))
+            inside.remove(number)
+
+    with ThreadPoolExecutor(6) as threads:
+        list(threads.map(work, range(24)))
+
+    assert most == [1] * 24
+
+
+def test_threads_publish_and_find_at_once(records):
+    def work(number: int) -> bool:
+        for at in range(10):
+            records.publish(record(f"k{at}", f"r{number}-{at}"))
+        return all(records.find(thing(f"k{at}")) is not None for at in range(10))
+
+    with ThreadPoolExecutor(6) as threads:
+        assert all(threads.map(work, range(6)))
+
+    assert len(records.by_recipe(thing(f"r{number}-{at}") for number in range(6) for at in range(10))) == 60

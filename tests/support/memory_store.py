@@ -1,0 +1,143 @@
+"""A store in memory, held to the same contract as the one on disk."""
+
+from __future__ import annotations
+
+import io
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+import attrs
+
+from reeval_build.digest import Digest, Domain
+from reeval_build.errors import CancelledError
+from reeval_build.ports.objects import LostObjectError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from reeval_build.plan.record import CellRecord
+    from reeval_build.ports.engine import Cancellation
+    from reeval_build.ports.records import Record
+
+_ASK_AGAIN_S: Final = 0.01
+
+
+class MemoryObjects:
+    """See `ports.objects.Objects`."""
+
+    def __init__(self) -> None:
+        self.kept: dict[Digest, bytes] = {}
+
+    def read(self, domain: Domain, digest: Digest) -> bytes:
+        """See `ports.objects.Objects.read`."""
+        data = self.kept.get(digest)
+        if data is None:
+            raise LostObjectError(digest, store="memory", reason="is missing")
+        if domain.digest(data) != digest:
+            self.kept.pop(digest, None)
+            raise LostObjectError(digest, store="memory", reason="is corrupt")
+        return data
+
+    @contextmanager
+    def open(self, domain: Domain, digest: Digest) -> Iterator[BinaryIO]:
+        """See `ports.objects.Objects.open`."""
+        yield io.BytesIO(self.read(domain, digest))
+
+    def present(self, digests: Iterable[Digest]) -> set[Digest]:
+        """See `ports.objects.Objects.present`."""
+        return {digest for digest in digests if digest in self.kept}
+
+    @contextmanager
+    def batch(self) -> Iterator[MemoryBatch]:
+        """See `ports.objects.Objects.batch`."""
+        batch = MemoryBatch()
+        yield batch
+        self.kept.update(batch.added)
+
+
+class MemoryBatch:
+    """See `ports.objects.Batch`."""
+
+    def __init__(self) -> None:
+        self.added: dict[Digest, bytes] = {}
+
+    def add(self, domain: Domain, data: bytes) -> Digest:
+        """See `ports.objects.Batch.add`."""
+        digest = domain.digest(data)
+        self.added[digest] = data
+        return digest
+
+    def add_stream(self, domain: Domain, source: BinaryIO) -> tuple[Digest, int]:
+        """See `ports.objects.Batch.add_stream`."""
+        data = b"".join(iter(lambda: source.read(65536), b""))
+        return self.add(domain, data), len(data)
+
+
+class MemoryRecords:
+    """See `ports.records.Records`."""
+
+    def __init__(self) -> None:
+        self._records: dict[Digest, Record] = {}
+        self._keys: dict[Digest, Digest] = {}
+        self._cells: dict[Digest, CellRecord] = {}
+        self._held: dict[Digest, str] = {}
+        self._guard = threading.Lock()
+
+    def by_recipe(self, recipes: Iterable[Digest]) -> Mapping[Digest, Record]:
+        """See `ports.records.Records.by_recipe`."""
+        keys = {recipe: self._keys[recipe] for recipe in recipes if recipe in self._keys}
+        return {
+            recipe: attrs.evolve(self._records[key], recipe=recipe)
+            for recipe, key in keys.items()
+            if key in self._records
+        }
+
+    def find(self, key: Digest) -> Record | None:
+        """See `ports.records.Records.find`."""
+        return self._records.get(key)
+
+    def publish(self, record: Record) -> None:
+        """See `ports.records.Records.publish`."""
+        self._records[record.key] = record
+        self._keys[record.recipe] = record.key
+
+    def link(self, recipe: Digest, key: Digest) -> None:
+        """See `ports.records.Records.link`."""
+        self._keys[recipe] = key
+
+    def forget(self, key: Digest) -> None:
+        """See `ports.records.Records.forget`."""
+        self._records.pop(key, None)
+
+    def keep_cell(self, record: CellRecord) -> None:
+        """See `ports.records.Records.keep_cell`."""
+        self._cells[Digest.parse(record.key)] = record
+
+    def cell(self, key: Digest) -> CellRecord | None:
+        """See `ports.records.Records.cell`."""
+        return self._cells.get(key)
+
+    @contextmanager
+    def exclusive(self, key: Digest, *, cancel: Cancellation, waiting: Callable[[str], None]) -> Iterator[None]:
+        """See `ports.records.Records.exclusive`."""
+        said = False
+        while (holder := self._take(key)) is not None:
+            if not said:
+                waiting(holder)
+            said = True
+            if cancel.wait(_ASK_AGAIN_S):
+                raise CancelledError
+        try:
+            yield
+        finally:
+            with self._guard:
+                del self._held[key]
+
+    def _take(self, key: Digest) -> str | None:
+        """None when `key` is now ours, else who has it."""
+        with self._guard:
+            if key in self._held:
+                return self._held[key]
+            self._held[key] = f"thread {threading.get_ident()}"
+            return None
