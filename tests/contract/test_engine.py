@@ -1,0 +1,61 @@
+"""The engine that runs commands in a directory of the host, held to the contract of engines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from reeval_build.engines.fake.engine import FakeEngine
+from reeval_build.model.spec import FakeSandbox
+from reeval_build.stores.local import LocalStore
+from tests.contract.engine_bench import Bench, succeed
+from tests.contract.engine_suite import EngineContract
+from tests.support.memory_store import MemoryObjects
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from reeval_build.ports.objects import Objects
+
+
+def bench_in(directory: Path, objects: Objects) -> Bench:
+    scratch = directory / "scratch"
+    scratch.mkdir()
+    return Bench(
+        engine=FakeEngine(objects, scratch=scratch),
+        objects=objects,
+        sandbox=FakeSandbox(),
+        leftovers=lambda: [path.name for path in scratch.iterdir()],
+    )
+
+
+class TestFakeEngine(EngineContract):
+    @pytest.fixture
+    def bench(self, tmp_path: Path) -> Iterator[Bench]:
+        with LocalStore(tmp_path / "store") as store:
+            yield bench_in(tmp_path, store.objects)
+
+
+def test_what_is_written_through_one_hard_link_is_read_through_the_other(tmp_path: Path) -> None:
+    bench = bench_in(tmp_path, MemoryObjects())
+    state = bench.step(bench.workspace({"a": b"1"}), "ln a b; ln a c; rm a; printf 2 > a")
+
+    assert bench.said(state, "printf 3 > b; cat a b c") == "233"
+
+
+def test_a_file_that_was_touched_and_is_the_same_is_no_change(tmp_path: Path) -> None:
+    bench = bench_in(tmp_path, MemoryObjects())
+
+    with bench.start(bench.workspace({"a": b"a", "d/f": b"f"})) as sandbox, bench.objects.batch() as batch:
+        succeed(sandbox, "touch a d d/f; cp a t; mv t a; chmod 600 d/f; chmod 644 d/f")
+        assert sandbox.capture(batch) == ()
+
+
+def test_an_engine_needs_no_more_of_a_store_than_its_port(tmp_path: Path) -> None:
+    bench = bench_in(tmp_path, MemoryObjects())
+
+    state = bench.step(bench.workspace({"a": b"a"}), "echo more >> a")
+
+    assert bench.tree(state) == {b"a": "amore\n"}
