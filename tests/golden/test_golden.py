@@ -57,15 +57,22 @@ def test_keys_are_the_same_under_any_umask_and_in_any_directory(umask, tmp_path)
 
 @pytest.mark.conforms("fault 14")
 @pytest.mark.parametrize("minor", [11, 12, 13, 14])
-def test_keys_are_the_same_on_every_supported_python(minor, pytestconfig):
+def test_keys_are_the_same_on_every_supported_python(minor, packages_kept):
     python = interpreter(minor)
     if python is None:
         pytest.skip(f"there is no Python 3.{minor} on this machine")
-    packages = packages_for(python, minor, pytestconfig.cache.mkdir(f"python3.{minor}"))
+    packages = packages_for(python, packages_kept / f"python3.{minor}")
     if isinstance(packages, str):
         pytest.skip(f"Python 3.{minor} lacks {' and '.join(_NEEDED)}, and its pip says: {packages}")
 
     assert printed([python], {**os.environ, "PYTHONPATH": str(packages)}) == golden()
+
+
+@pytest.fixture
+def packages_kept(pytestconfig, tmp_path) -> Path:
+    """A directory that is still there in the next run, where pytest has one."""
+    cache = getattr(pytestconfig, "cache", None)
+    return tmp_path if cache is None else Path(cache.mkdir("packages"))
 
 
 def golden() -> str:
@@ -103,7 +110,7 @@ def interpreter(minor: int) -> str | None:
     return None
 
 
-def packages_for(python: str, minor: int, directory: Path) -> Path | str:
+def packages_for(python: str, directory: Path) -> Path | str:
     """A directory with what the golden documents need, for another Python; or why it cannot be had."""
     if python == sys.executable:
         return Path()
