@@ -52,7 +52,7 @@ def test_the_container_of_a_killed_process_is_removed_by_the_next_one(engine, cl
         process.kill()
 
     with closing(Workbench(engine.url, tmp_path / "next")) as bench:
-        bench.base(engine.busybox)
+        bench.run(bench.base(engine.busybox), "true")
 
     with pytest.raises(docker.errors.NotFound):
         client.containers.get(name)
@@ -66,7 +66,7 @@ def test_the_image_through_which_a_killed_process_read_changes_is_removed(engine
     image = container.commit()
 
     with closing(Workbench(engine.url, tmp_path)) as bench:
-        bench.base(engine.busybox)
+        bench.run(bench.base(engine.busybox), "true")
 
     assert pid != str(process.pid)
     with pytest.raises(docker.errors.ImageNotFound):
@@ -79,7 +79,7 @@ def test_containers_of_the_living_and_of_strangers_stay(engine, client, tmp_path
     kept.append(client.containers.create(engine.busybox, "true"))
 
     with closing(Workbench(engine.url, tmp_path)) as bench:
-        bench.base(engine.busybox)
+        bench.run(bench.base(engine.busybox), "true")
 
     for container in kept:
         container.reload()
@@ -89,6 +89,6 @@ def test_containers_of_the_living_and_of_strangers_stay(engine, client, tmp_path
 def test_two_engines_of_one_process_leave_each_other_alone(engine, client, tmp_path):
     with closing(Workbench(engine.url, tmp_path / "one")) as one, one.sandbox(one.base(engine.busybox)) as sandbox:
         with closing(Workbench(engine.url, tmp_path / "two")) as two:
-            two.base(engine.busybox)
+            two.run(two.base(engine.busybox), "true")
 
         assert client.containers.get(sandbox.container).status == "running"

@@ -42,7 +42,6 @@ class _Parts:
     """What is there once the engine has answered."""
 
     connection: Connection
-    facts: facts.EngineFacts
     bases: BaseImages
     images: StateImages
 
@@ -63,6 +62,7 @@ class DockerEngine:
         self._address = address
         self._portable = portable
         self._parts: _Parts | None = None
+        self._facts: facts.EngineFacts | None = None
         self._guard = threading.Lock()
 
     @property
@@ -80,43 +80,50 @@ class DockerEngine:
     def start(self, state: State, *, cancel: Cancellation) -> Iterator[ContainerSandbox]:
         """See `ports.engine.Engine.start`."""
         parts = self._connected()
+        known = self._prepared(parts.connection)
         image = parts.images.provide(state, cancel=cancel)
         if cancel.is_set():
             raise CancelledError
         with running(parts.connection, image, owner=current_owner()) as container:
-            yield ContainerSandbox(parts.connection, container, partial(self._read_delta, parts), cancel=cancel)
+            read_delta = partial(self._read_delta, parts.connection, known)
+            yield ContainerSandbox(parts.connection, container, read_delta, cancel=cancel)
 
     def close(self) -> None:
         """Close the connections to the engine."""
         with self._guard:
             if self._parts is not None:
                 self._parts.connection.close()
-            self._parts = None
+            self._parts = self._facts = None
 
     def _connected(self) -> _Parts:
         with self._guard:
             if self._parts is None:
-                self._parts = self._connect()
+                endpoint = current_endpoint() if self._address is None else Endpoint(address=self._address)
+                connection = Connection(endpoint)
+                bases = BaseImages(connection)
+                images = StateImages(connection, self._objects, bases, scratch=self._scratch)
+                self._parts = _Parts(connection=connection, bases=bases, images=images)
             return self._parts
 
-    def _connect(self) -> _Parts:
-        endpoint = current_endpoint() if self._address is None else Endpoint(address=self._address)
-        connection = Connection(endpoint)
-        known = facts.learn(connection)
-        if known.unsupported is not None:
-            connection.close()
-            raise facts.UnsupportedEngineError(known.unsupported)
-        remove_leftovers(connection)
-        bases = BaseImages(connection)
-        images = StateImages(connection, self._objects, bases, scratch=self._scratch)
-        return _Parts(connection=connection, facts=known, bases=bases, images=images)
+    def _prepared(self, connection: Connection) -> facts.EngineFacts:
+        """What the engine is; the first time, make sure that it will do, and remove what killed processes left."""
+        with self._guard:
+            if self._facts is None:
+                known = facts.learn(connection)
+                if known.unsupported is not None:
+                    raise facts.UnsupportedEngineError(known.unsupported)
+                remove_leftovers(connection)
+                self._facts = known
+            return self._facts
 
-    def _read_delta(self, parts: _Parts, container: str, batch: Batch) -> tuple[DeltaEntry, ...]:
-        upper = None if self._portable or not parts.facts.uppers_readable else _upper(parts.connection, container)
+    def _read_delta(
+        self, connection: Connection, known: facts.EngineFacts, container: str, batch: Batch
+    ) -> tuple[DeltaEntry, ...]:
+        upper = None if self._portable or not known.uppers_readable else _upper(connection, container)
         if upper is None:
-            return read_committed(parts.connection, container, batch)
+            return read_committed(connection, container, batch)
         entries = read_upper(upper, batch)
-        if _upper(parts.connection, container) is None:
+        if _upper(connection, container) is None:
             raise EngineRefusalError("keep a container", "it was removed while it was read")
         return entries
 

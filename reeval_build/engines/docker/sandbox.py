@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from docker.errors import APIError
 
+from reeval_build.engines.docker.containers import USER
 from reeval_build.engines.docker.output import CommandOutput, Demultiplexer, started
 from reeval_build.errors import CancelledError, InfraError
 from reeval_build.ports.engine import CommandTimeoutError
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
 WORKSPACE: Final = "/workspace"
 HOME: Final = "/root"
-USER: Final = "0:0"
 
 _IN_DIRECTORY: Final = 'cd -- "$1" || exit; shift; exec "$@"'
 _TICK_S: Final = 0.1
