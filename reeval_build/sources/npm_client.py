@@ -46,7 +46,7 @@ _OPTIONS: Final = (
     "--fetch-retry-maxtimeout=1000",
 )
 
-# Without it npm believes for minutes what it heard of a tag.
+# Without it npm 9, when it packs, believes for minutes what it heard before.
 _FRESH: Final = "--prefer-online"
 _OFFERED: Final = ("name", "version", "dist.integrity", "dist.shasum")
 

@@ -154,8 +154,9 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def _answer(self, status: int, data: bytes, *, length: int | None = None) -> None:
         self.send_response(status)
-        # For as long as the public registry says so.
+        # As the public registry does, so that npm keeps what it heard, and one answer a way of asking.
         self.send_header("Cache-Control", "public, max-age=300")
+        self.send_header("Vary", "Accept")
         self.send_header("Content-Length", str(len(data) if length is None else length))
         self.end_headers()
         self.wfile.write(data)

@@ -412,11 +412,13 @@ def test_a_directory_that_is_replaced_by_a_link_is_not_followed(meddled: Meddled
 
 @pytest.mark.timeout(10)
 def test_a_file_that_is_replaced_by_a_fifo_holds_nobody(meddled: MeddledReader, tree: Path) -> None:
-    def replace() -> None:
-        (tree / "d/b").unlink()
-        os.mkfifo(tree / "d/b")
+    (tree / "b").write_bytes(b"3")
 
-    with pytest.raises(LocalEntryError, match='has "d/b", which is a fifo'):
+    def replace() -> None:
+        (tree / "b").unlink()
+        os.mkfifo(tree / "b")
+
+    with pytest.raises(LocalEntryError, match='has "b", which is a fifo'):
         meddled(replace)
 
 

@@ -84,14 +84,16 @@ def test_what_names_no_exact_version_is_resolved_to_one_with_a_warning(
     assert resolved.warnings == (f'npm package "{spec}" {warning}: results are not comparable over time',)
 
 
-def test_a_tag_that_moves_is_seen_at_once(world: NpmWorld) -> None:
-    world.registry.publish("one", "1.0.0")
-    before = world.resolve("one@latest")
-    world.registry.publish("one", "1.1.0")
+@pytest.mark.parametrize("spec", ["one@latest", "one@^1.0.0"])
+def test_what_a_spec_stands_for_now_is_seen_at_once(world: NpmWorld, spec: str) -> None:
+    for version in ("1.0.0", "1.1.0"):
+        world.registry.publish("one", version)
+    before = world.resolve(spec)
+    world.registry.publish("one", "1.2.0")
 
-    after = world.resolve("one@latest")
+    after = world.resolve(spec)
 
-    assert (before.version, after.version) == ("1.0.0", "1.1.0")
+    assert (before.version, after.version) == ("1.1.0", "1.2.0")
 
 
 def test_a_package_with_nothing_but_a_sha1_has_the_sha512_of_its_bytes(world: NpmWorld) -> None:
