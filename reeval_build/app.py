@@ -92,7 +92,7 @@ def select_cell(name: str, sandbox: str) -> Cell:
 
 
 def _cell(found: Found, harness: str, sandbox: str) -> Cell:
-    merged = merge(layer.spec for layer in found.environment.layers)
+    merged = merge(found.environment.layers)
     return Cell(
         environment=found.environment,
         harness=HARNESSES[harness],

@@ -64,7 +64,7 @@ def run_command(
     """
     engine = context.engines(cell.sandbox.kind)
     with engine.start(snapshot.state, cancel=context.cancel) as sandbox:
-        code = sandbox.execute(command, cwd=".", env=dict(cell.merged.env), stdout=stdout, stderr=stderr)
+        code = sandbox.execute(command, cwd=".", env=dict(cell.merged.literals), stdout=stdout, stderr=stderr)
         entries = sandbox.capture(_Digests())
     return Ran(exit_code=code, entries=entries, workspace=engine.layout.workspace)
 

@@ -21,20 +21,3 @@ def calling_file() -> Path | None:
     if frame is None or frame.f_code.co_filename.startswith("<"):
         return None
     return Path(frame.f_code.co_filename).absolute()
-
-
-def resolve(path: str) -> str:
-    """An absolute path: relative ones count from the calling file's directory, `~/` from the home directory.
-
-    Rule: reeval's documentation, "Relative host paths resolve against the calling file".
-    """
-    file = calling_file()
-    directory = Path.cwd() if file is None else file.parent
-    joined = directory / os.path.expanduser(path)  # noqa: PTH111 - pathlib's raises where there is no home
-    parts: list[str] = []
-    for part in joined.parts[1:]:
-        if part == "..":
-            parts[-1:] = []
-        else:
-            parts.append(part)
-    return "/" + "/".join(parts)

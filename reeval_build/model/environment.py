@@ -9,34 +9,42 @@ from typing import Any, Final, TypeAlias
 
 import attrs
 
-from reeval_build.errors import DefinitionError
-from reeval_build.model import helpers
 from reeval_build.model.callers import calling_file
-from reeval_build.model.check import check_fields
-from reeval_build.model.merge import check_together
+from reeval_build.model.checks import check_fields
+from reeval_build.model.checks.definition import Definition
+from reeval_build.model.helpers.directories import directory
+from reeval_build.model.helpers.host_files import file
+from reeval_build.model.helpers.mcp import McpHelper, mcp
+from reeval_build.model.helpers.plugins import PluginHelper, plugin
+from reeval_build.model.helpers.secrets import SecretHelper, secret
+from reeval_build.model.helpers.skills import SkillHelper, skill
+from reeval_build.model.helpers.workspaces import git
+from reeval_build.model.merge import conflicts
+from reeval_build.model.problems import has_collected, refuse
 from reeval_build.model.shown import got
-from reeval_build.model.spec import GitWorkspace, HostFile, Spec
+from reeval_build.model.site import Site
+from reeval_build.model.spec import Layer, Spec
+from reeval_build.model.support import unsupported
+from reeval_build.model.written import EnvironmentSpec
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]*")
 
 
-@attrs.frozen
 class Helpers:
     """What a spec's callback is given."""
 
-    git: Callable[..., GitWorkspace] = helpers.git
-    file: Callable[[str], HostFile] = helpers.file
+    secret: Final[SecretHelper] = secret
+    skill: Final[SkillHelper] = skill
+    plugin: Final[PluginHelper] = plugin
+    mcp: Final[McpHelper] = mcp
+    file = staticmethod(file)
+    git = staticmethod(git)
+    directory = staticmethod(directory)
 
 
-SpecInput: TypeAlias = Mapping[str, Any] | Callable[[Helpers], Mapping[str, Any]]
+SpecInput: TypeAlias = EnvironmentSpec | Callable[[Helpers], EnvironmentSpec]
 
-
-@attrs.frozen
-class Layer:
-    """What one `define_environment` or `extend` said."""
-
-    name: str
-    spec: Spec
+_HELPERS: Final = Helpers()
 
 
 @attrs.frozen(hash=False)
@@ -55,13 +63,13 @@ class Environment:
     def extend(self, name: str, spec: SpecInput) -> Environment:
         """An environment with one more layer on this one, which stays as it is.
 
-        `env` and `files` merge by name and the child wins; `setup` is appended; `sandbox`, `workspace` and `rules`
-        replace the parent's when they are set.
+        `env`, `files` and `mcp` merge by name, `skills` and `plugins` by their own names, and the child wins; `setup`
+        is appended; `sandbox`, `workspace`, `rules` and `egress` replace the parent's when they are set.
 
         Raises:
             DefinitionError: as `define_environment` does.
         """
-        return _make(name, spec, self.layers)
+        return _define(name, spec, self.layers)
 
     extend_environment = extend
 
@@ -71,44 +79,52 @@ def define_environment(name: str, spec: SpecInput) -> Environment:
 
     Args:
         name: letters, digits, `.`, `_`, `@`, `+` or `-`, starting with a letter or digit.
-        spec: a mapping with any of `sandbox`, `workspace`, `env`, `files`, `rules` and `setup`, or a callback that
-            is given the helpers and returns one; it is called once, now.
+        spec: the fields, or a callback that is given the helpers and returns them; it is called once, now.
 
     Raises:
         DefinitionError: with every independent mistake, in the words of reeval's documentation.
     """
-    return _make(name, spec, ())
+    return _define(name, spec, ())
 
 
-def _make(name: str, spec: SpecInput, parents: tuple[Layer, ...]) -> Environment:
-    _check_name(name)
-    checked = check_fields(name, _call(name, spec))
-    layers = (*parents, Layer(name, checked))
-    check_together(name, [layer.spec for layer in layers])
+def _define(name: object, spec: object, parents: tuple[Layer, ...]) -> Environment:
     file = calling_file()
-    return Environment(name, layers, None if file is None else str(file))
+    environment, problems = checked(name, spec, parents, Site.of_caller())
+    environment = attrs.evolve(environment, file=None if file is None else str(file))
+    if not problems and not has_collected():
+        problems = unsupported(environment)
+    return refuse(problems, instead=environment) if problems else environment
 
 
-def _check_name(name: object) -> None:
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise DefinitionError(
-            f'defineEnvironment needs a name of letters, digits, ".", "_", "@", "+" or "-" {got(name)}'
-        )
+def checked(name: object, spec: object, parents: tuple[Layer, ...], site: Site) -> tuple[Environment, tuple[str, ...]]:
+    """An environment with what of its spec is right, and everything that is wrong with it."""
+    problems = name_problems(name)
+    if not isinstance(name, str):
+        return Environment("", (*parents, Layer("", Spec()))), problems
+    definition = Definition(name, site, [*problems])
+    layer = Layer(name, check_fields(_call(spec, definition), definition))
+    environment = Environment(name, (*parents, layer))
+    return environment, (*definition.problems, *conflicts(name, environment.layers))
 
 
-def _call(name: str, spec: SpecInput) -> Mapping[str, Any]:
-    returned: object = spec(Helpers()) if callable(spec) else spec
+def name_problems(name: object) -> tuple[str, ...]:
+    """What is wrong with the name of an environment."""
+    if isinstance(name, str) and _NAME.fullmatch(name):
+        return ()
+    return (f'defineEnvironment needs a name of letters, digits, ".", "_", "@", "+" or "-" {got(name)}',)
+
+
+def _call(spec: object, definition: Definition) -> Mapping[Any, Any]:
+    returned = spec(_HELPERS) if callable(spec) else spec
     if inspect.isawaitable(returned) or inspect.isasyncgen(returned):
         if inspect.iscoroutine(returned):
             returned.close()
-        problem = (
-            f'defineEnvironment("{name}") returned a Promise. The callback runs once at definition time and must '
+        definition.add(
+            f"{definition.where} returned a Promise. The callback runs once at definition time and must "
             "return the environment synchronously; fetch remote content in a setup step instead."
         )
-        raise DefinitionError(problem)
+        return {}
     if not isinstance(returned, Mapping):
-        problem = (
-            f'defineEnvironment("{name}") needs a mapping of fields, or a callback that returns one {got(returned)}'
-        )
-        raise DefinitionError(problem)
+        definition.add(f"{definition.where} needs a mapping of fields, or a callback that returns one {got(returned)}")
+        return {}
     return returned

@@ -11,8 +11,19 @@ import attrs
 
 _MAX_CHARACTERS: Final = 200
 _SECRET_WORDS: Final = ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL")
-_USER_IN_URL: Final = re.compile(r"(?<=://)[^/?#\s]*@")
+# Fields whose values are an author's own, whatever their names.
+_PRIVATE_FIELDS: Final = frozenset({"env", "headers"})
 _HIDDEN: Final = "…"
+
+_PRIVATE_TEXT: Final = (
+    (re.compile(r"(?<=://)[^/?#\s]*@"), f"{_HIDDEN}@"),
+    (re.compile(r"(?<![^\s\"'=@])[^\s/:@\"'=]+:[^\s/@]+@"), f"{_HIDDEN}@"),
+    (re.compile(r"(://[^\s?#\"']*\?)[^\s#\"']+"), rf"\1{_HIDDEN}"),
+    (re.compile(rf"(?i)((?:{'|'.join(_SECRET_WORDS)})[\w-]*[\"']?\s?[=:]\s?)[^\s…]+"), rf"\1{_HIDDEN}"),
+    (re.compile(r"(?i)\b(bearer\s+|basic\s+(?=\S{12}))[^\s$]\S*"), rf"\1{_HIDDEN}"),
+    (re.compile(r"\b(gh[opsur]_|github_pat_|glpat-)\w[\w-]*"), rf"\1{_HIDDEN}"),
+    (re.compile(r"\b(npm_|sk-|xox[abp]-)[\w-]{20,}"), rf"\1{_HIDDEN}"),
+)
 
 
 def names_secret(name: str) -> bool:
@@ -21,32 +32,51 @@ def names_secret(name: str) -> bool:
 
 
 def got(value: object) -> str:
-    """`(got …)` for the end of a message: compact JSON, cut when it is long.
+    """`(got …)` for the end of a message: the value as `shown` shows it."""
+    return f"(got {shown(value)})"
 
-    Hidden are what a URL has before its host, and values whose names say that they are secrets.
+
+def shown(value: object) -> str:
+    """A value as compact JSON, cut when it is long.
+
+    Hidden are what a URL has before its host and in its query, values whose names say that they are secrets, those
+    of variables and headers, and what looks like a token.
     """
     try:
         text = json.dumps(_plain(value), separators=(",", ":"), ensure_ascii=False)
     except (RecursionError, ValueError):
         # It is inside itself, or an integer of more digits than Python writes out.
         text = f'"<{type(value).__name__}>"'
-    if len(text) > _MAX_CHARACTERS:
-        text = text[:_MAX_CHARACTERS] + "…"
-    return f"(got {text})"
+    return text if len(text) <= _MAX_CHARACTERS else text[:_MAX_CHARACTERS] + "…"
+
+
+def without_secrets(text: str) -> str:
+    """Text without what may be a secret in it."""
+    for pattern, replacement in _PRIVATE_TEXT:
+        text = pattern.sub(replacement, text)
+    return text
 
 
 def _plain(value: object) -> object:
     if isinstance(value, str):
-        return _USER_IN_URL.sub(f"{_HIDDEN}@", value)
+        return without_secrets(value)
     if value is None or isinstance(value, (bool, int, float)):
         return value
     if isinstance(value, Mapping):
-        return {str(key): _HIDDEN if names_secret(str(key)) else _plain(item) for key, item in value.items()}
+        return {str(key): _plain_item(str(key), item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
     if attrs.has(type(value)):
         return _plain(attrs.asdict(cast("attrs.AttrsInstance", value), recurse=False))
     return f"<{type(value).__name__}>"
+
+
+def _plain_item(key: str, value: object) -> object:
+    if names_secret(key):
+        return _HIDDEN
+    if key in _PRIVATE_FIELDS:
+        return dict.fromkeys(map(str, value), _HIDDEN) if isinstance(value, Mapping) else _HIDDEN
+    return _plain(value)
 
 
 def is_encodable(value: str) -> bool:

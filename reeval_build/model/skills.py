@@ -44,7 +44,7 @@ class GitSkills:
 
 @attrs.frozen(kw_only=True)
 class NpmSkills:
-    """An npm package of skills; a local `spec` is `file:` and an absolute path; `path` is a directory of the package."""
+    """An npm package of skills; a local `spec` is `file:` and an absolute path, `path` a directory of the package."""
 
     source: ClassVar[str] = "npm"
 

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, TypeVar
 
 import attrs
+
+from reeval_build.model.egress import Egress
+from reeval_build.model.mcp import McpServer
+from reeval_build.model.plugins import PluginSource
+from reeval_build.model.secrets import Secret
+from reeval_build.model.skills import SkillSource
+
+Value = TypeVar("Value")
 
 DEFAULT_IMAGE: Final = "node:24-bookworm"
 DEFAULT_TIMEOUT_S: Final = 300.0
@@ -20,6 +28,7 @@ class HostFile:
 
 
 FileContent: TypeAlias = str | HostFile
+EnvValue: TypeAlias = str | Secret
 
 
 @attrs.frozen(kw_only=True)
@@ -49,17 +58,43 @@ class InstallStep:
 
 @attrs.frozen(kw_only=True)
 class DockerSandbox:
-    """A container; `image` is what the author calls `from_`."""
+    """A container.
 
-    image: str = DEFAULT_IMAGE
+    `image` is what the author calls `from_`, and `dockerfile` an absolute path of the host; at most one of them is
+    given. The image is what `image`, `dockerfile` and `install` say; all other options only matter when a sandbox of
+    it starts. Those that say how much a container may have are as the author wrote them: `"4g"`, or bytes.
+    """
+
+    image: str | None = None
+    dockerfile: str | None = None
     install: tuple[InstallStep, ...] = ()
+    engine: Literal["docker", "podman"] = "docker"
+    root: bool = False
+    capabilities: tuple[str, ...] = ()
+    cpus: float | None = None
+    memory: str | int | None = None
+    swap: str | int | None = None
+    pids: int | None = None
+    id: str | None = None
+    max_concurrent: int | None = None
 
     kind: Literal["docker"] = attrs.field(default="docker", init=False)
+    # reeval-python takes it, reeval's own descriptor does not have it: it decides nothing.
+    start_timeout_s: float | None = attrs.field(default=None, eq=False)
+
+    @property
+    def base_image(self) -> str:
+        """The image that a sandbox without a `dockerfile` is made from."""
+        return DEFAULT_IMAGE if self.image is None else self.image
 
 
 @attrs.frozen(kw_only=True)
 class FakeSandbox:
-    """A directory on the host instead of a container."""
+    """A directory on the host instead of a container; it is made in `dir`, an absolute path."""
+
+    dir: str | None = None
+    id: str | None = None
+    max_concurrent: int | None = None
 
     kind: Literal["fake"] = attrs.field(default="fake", init=False)
 
@@ -69,25 +104,53 @@ Sandbox: TypeAlias = DockerSandbox | FakeSandbox
 
 @attrs.frozen(kw_only=True)
 class SetupStep:
-    """One shell command of an environment's setup; `cwd` is relative to the workspace, or absolute."""
+    """One shell command of an environment's setup; `cwd` is relative to the workspace, or absolute.
+
+    `inputs` are the paths of the workspace that the step reads, sorted; None is all of it.
+    """
 
     run: str
     cwd: str = "."
+    inputs: tuple[str, ...] | None = None
 
     timeout_s: float = attrs.field(default=DEFAULT_TIMEOUT_S, eq=False)
 
 
-def _frozen_mapping(value: Mapping[str, str] | None) -> Mapping[str, str] | None:
+def _frozen(value: Mapping[str, Value] | None) -> Mapping[str, Value] | None:
     return None if value is None else MappingProxyType(dict(value))
+
+
+def _frozen_env(value: Mapping[str, EnvValue] | None) -> Mapping[str, EnvValue] | None:
+    return _frozen(value)
+
+
+def _frozen_files(value: Mapping[str, FileContent] | None) -> Mapping[str, FileContent] | None:
+    return _frozen(value)
+
+
+def _frozen_servers(value: Mapping[str, McpServer] | None) -> Mapping[str, McpServer] | None:
+    return _frozen(value)
 
 
 @attrs.frozen(kw_only=True)
 class Spec:
     """What one layer of an environment says; None is a field it leaves alone."""
 
-    sandbox: Sandbox | None = None
-    workspace: GitWorkspace | None = None
-    env: Mapping[str, str] | None = attrs.field(default=None, converter=_frozen_mapping)
-    files: Mapping[str, FileContent] | None = attrs.field(default=None, converter=_frozen_mapping)
+    egress: Egress | None = None
+    env: Mapping[str, EnvValue] | None = attrs.field(default=None, converter=_frozen_env)
+    files: Mapping[str, FileContent] | None = attrs.field(default=None, converter=_frozen_files)
+    mcp: Mapping[str, McpServer] | None = attrs.field(default=None, converter=_frozen_servers)
+    plugins: tuple[PluginSource, ...] | None = None
     rules: FileContent | None = None
+    sandbox: Sandbox | None = None
     setup: tuple[SetupStep, ...] | None = None
+    skills: tuple[SkillSource, ...] | None = None
+    workspace: GitWorkspace | None = None
+
+
+@attrs.frozen
+class Layer:
+    """What one `define_environment` or `extend` said."""
+
+    name: str
+    spec: Spec

@@ -56,7 +56,7 @@ def _plan_cell(cell: Cell, resolution: Resolution, drawing: Drawing) -> PlannedC
         parents.append(drawing.add(_rules_node(cell.harness.rules_file, merged.rules, resolution), "rules"))
     top = drawing.add(Node.of(RootWork(layout=layout), parents, label=_root_label(parents)), "state")
     root = attrs.evolve(top, role="root")
-    env = tuple(sorted(merged.env.items()))
+    env = tuple(sorted(merged.literals.items()))
     for step in merged.setup:
         work = SetupWork(run=step.run, cwd=step.cwd, env=env, timeout_s=step.timeout_s, engine=cell.sandbox.kind)
         top = drawing.add(Node.of(work, (top,), label=shorten(step.run)), "state")
@@ -143,7 +143,7 @@ def shorten(text: str) -> str:
 def _cell_key(cell: Cell, snapshot: Digest) -> Digest:
     """Names the cell in records: what it starts from, what it starts with, and what people call it."""
     layers = [layer.name for layer in cell.environment.layers]
-    env = dict(cell.merged.env)
+    env = dict(cell.merged.literals)
     return CELL.digest(canon.encode([cell.environment.name, layers, cell.harness.kind, snapshot, {"env": env}]))
 
 

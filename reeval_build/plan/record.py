@@ -64,7 +64,7 @@ def cell_record(planned: PlannedCell, graph: Graph, snapshot: Output) -> CellRec
         sandbox=cell.sandbox.kind,
         base=base_name(cell.sandbox),
         workspace=_workspace(planned),
-        env=dict(cell.merged.env),
+        env=dict(cell.merged.literals),
         setup=tuple(step.run for step in cell.merged.setup),
         snapshot=content_of(snapshot).hex,
         phase_keys=tuple((node.phase, node.recipe.hex) for node in above),

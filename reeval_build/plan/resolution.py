@@ -80,4 +80,4 @@ class Resolution:
 
 def base_name(sandbox: Sandbox) -> str:
     """What a sandbox's base is called: sandboxes of one base are looked up once."""
-    return sandbox.image if isinstance(sandbox, DockerSandbox) else "fake sandbox"
+    return sandbox.base_image if isinstance(sandbox, DockerSandbox) else "fake sandbox"

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from reeval_build.model.harnesses import HARNESSES
 from tests.support.cli import ReevalBuild, assert_nothing_is_left, finish
 from tests.support.projects import Project, listing
 from tests.support.users import checked_by_permissions
@@ -401,7 +402,7 @@ def test_a_file_with_signs_in_its_name_can_be_given(project: Project, own: Reeva
     [
         ("nope@fake", 'there is no environment "nope" here; there are base'),
         ("env.py::nope@fake", 'env.py: there is no environment "nope"; it has base'),
-        ("base@nope", 'there is no harness "nope"; there are fake, claude-code, codex'),
+        ("base@nope", f'there is no harness "nope"; there are {", ".join(HARNESSES)}'),
         ("base", '"base" is not a cell: it is NAME@HARNESS or FILE::NAME@HARNESS'),
         ("@fake", '"@fake" is not a cell: it is NAME@HARNESS or FILE::NAME@HARNESS'),
         ("env.py::@fake", '"env.py::@fake" is not a cell: it is NAME@HARNESS or FILE::NAME@HARNESS'),

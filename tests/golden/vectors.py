@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from reeval_build import canon, define_environment
+from reeval_build import EnvironmentSpec, canon, define_environment
 from reeval_build.digest import BLOB, DELTA, TREE, Digest
 from reeval_build.plan.graph import content_key
 from reeval_build.plan.outputs import SnapshotOutput, StateOutput, TreeOutput, content_of
@@ -69,7 +69,7 @@ _DELTA: Final = (
     DeltaEntry(parts=(b"srv", b"zero"), kind=DeltaKind.CHARACTER_DEVICE, mode=0o666, device=(1, 5), mtime_s=6),
 )  # fmt: skip
 # As the dictionaries they are: a new field of a value of ours is no new key.
-_DEVELOPMENT: Final[dict[str, Any]] = {
+_DEVELOPMENT: Final[EnvironmentSpec] = {
     "sandbox": {
         "kind": "docker",
         "from": "node:24-bookworm",
@@ -91,8 +91,8 @@ _DEVELOPMENT: Final[dict[str, Any]] = {
     "rules": "# House rules\n",
     "setup": ["npm ci", {"run": "npm run build", "timeout": "10m", "cwd": "packages/app"}],
 }
-_EXTENSION: Final[dict[str, Any]] = {"env": {"NODE_ENV": "production"}, "setup": ["npm prune"]}
-_BARE: Final[dict[str, Any]] = {"sandbox": {"kind": "fake"}, "setup": ["true"]}
+_EXTENSION: Final[EnvironmentSpec] = {"env": {"NODE_ENV": "production"}, "setup": ["npm prune"]}
+_BARE: Final[EnvironmentSpec] = {"sandbox": {"kind": "fake"}, "setup": ["true"]}
 
 
 def encodings() -> Iterator[str]:

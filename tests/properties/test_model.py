@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -40,7 +40,7 @@ def inside_itself() -> list[Any]:
 @example("setup", inside_itself())
 @example("files", {"a": inside_itself()})
 def test_anything_at_all_in_a_field_is_accepted_or_refused_with_a_message_that_names_the_field(field, value):
-    error = refusal(lambda: define_environment("e", {field: value}))
+    error = refusal(lambda: define_environment("e", cast("Any", {field: value})))
 
     for problem in error.problems if error else ():
         assert field in problem
@@ -86,8 +86,9 @@ def test_anything_at_all_as_an_option_of_a_helper_is_accepted_or_refused_by_the_
     strategies.junk,
 )
 def test_a_literal_secret_is_never_in_the_message_whatever_else_is_wrong(name, word, secret, other):
+    spec: Any = {"env": {f"{name}_{word}": secret}, "rules": other, "nonsense": other}
     with pytest.raises(DefinitionError) as caught:
-        define_environment("e", {"env": {f"{name}_{word}": secret}, "rules": other, "nonsense": other})
+        define_environment("e", spec)
 
     assert f"env.{name}_{word}" in str(caught.value)
     assert secret not in str(caught.value)
@@ -95,7 +96,7 @@ def test_a_literal_secret_is_never_in_the_message_whatever_else_is_wrong(name, w
 
 @given(strategies.specs)
 def test_a_valid_spec_is_accepted_and_means_the_same_in_any_order(spec):
-    reverse = {field: spec[field] for field in reversed(spec)}
+    reverse: Any = {field: spec[field] for field in reversed(spec)}
 
     assert define_environment("e", spec) == define_environment("e", reverse)
 
@@ -107,7 +108,7 @@ def test_merging_is_what_the_table_of_the_documentation_says(specs):
     environment = define_environment("e", specs[0])
     for spec in specs[1:]:
         environment = environment.extend("e", spec)
-    merged = merge(layer.spec for layer in environment.layers)
+    merged = merge(environment.layers)
 
     checked = [define_environment("e", spec).layers[0].spec for spec in specs]
     for field in ("rules", "workspace", "sandbox"):
@@ -127,7 +128,7 @@ def test_overrides_are_the_keys_that_more_than_one_layer_set_each_once(specs):
     environment = define_environment("e", specs[0])
     for spec in specs[1:]:
         environment = environment.extend("e", spec)
-    overrides = merge(layer.spec for layer in environment.layers).overrides
+    overrides = merge(environment.layers).overrides
 
     keys = [
         key
@@ -144,11 +145,11 @@ def test_overrides_are_the_keys_that_more_than_one_layer_set_each_once(specs):
 def test_a_spec_that_is_split_over_layers_merges_to_the_same(spec, data):
     upper = {field for field in spec if data.draw(st.booleans(), label=field)}
     whole = define_environment("e", spec)
-    split = define_environment("base", {field: spec[field] for field in spec if field not in upper}).extend(
-        "e", {field: spec[field] for field in upper}
-    )
+    below: Any = {field: spec[field] for field in spec if field not in upper}
+    above: Any = {field: spec[field] for field in upper}
+    split = define_environment("base", below).extend("e", above)
 
-    assert merge(layer.spec for layer in split.layers) == merge(layer.spec for layer in whole.layers)
+    assert merge(split.layers) == merge(whole.layers)
 
 
 @given(strategies.durations)

@@ -31,7 +31,7 @@ LAYOUTS = {
 
 def cell(environment: Environment, harness: str = "fake", *, file: str = "env.py") -> Cell:
     """A cell, on the fake sandbox when the environment names none."""
-    merged = merge(layer.spec for layer in environment.layers)
+    merged = merge(environment.layers)
     return Cell(
         environment=environment,
         harness=HARNESSES[harness],

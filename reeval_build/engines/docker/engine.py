@@ -73,7 +73,7 @@ class DockerEngine:
     def resolve(self, sandbox: SandboxSpec) -> Base:
         """See `ports.engine.Engine.resolve`."""
         assert isinstance(sandbox, DockerSandbox), "another engine's sandbox"
-        image = self._connected().bases.resolve(sandbox.image)
+        image = self._connected().bases.resolve(sandbox.base_image)
         return Base(identity=image.identity, platform=image.platform, reference=image.image_id)
 
     @contextmanager

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 import reeval_build
-from reeval_build.model.callers import calling_file, resolve
+from reeval_build.model.callers import calling_file
+from reeval_build.model.site import Site
 
 
 @pytest.fixture
@@ -163,4 +164,4 @@ def test_a_path_is_made_absolute_and_plain(path, expected, monkeypatch):
     monkeypatch.setenv("HOME", "/home/someone")
     here = Path(__file__).parent
 
-    assert resolve(path) == expected.format(here=here, above=here.parent)
+    assert Site.of_caller().resolve(path) == expected.format(here=here, above=here.parent)

@@ -9,12 +9,13 @@ import attrs
 import pytest
 from attrs.exceptions import FrozenInstanceError
 
+import reeval_build
 from reeval_build import define_environment, docker, file, git
 from reeval_build.errors import DefinitionError
 from reeval_build.model.environment import Environment, Helpers
 from reeval_build.model.spec import DockerSandbox, GitWorkspace, HostFile, SetupStep
 
-FULL = {
+FULL: Any = {
     "sandbox": docker(from_="x:1", install=["i"]),
     "workspace": git("github:o/r", ref="v1.0.0"),
     "env": {"A": "1"},
@@ -55,7 +56,10 @@ def test_a_callback_is_called_once_at_definition_with_the_helpers():
     environment.extend("f", {})
     _ = environment.layers
 
-    assert calls == [Helpers()]
+    (helpers,) = calls
+    assert isinstance(helpers, Helpers)
+    for name in ("secret", "skill", "plugin", "mcp", "file", "git", "directory"):
+        assert getattr(helpers, name) is getattr(reeval_build, name)
     assert environment == define_environment("e", {"workspace": git("github:o/r"), "rules": file("r.md")})
 
 
@@ -122,7 +126,7 @@ def test_a_mistake_that_a_callback_makes_itself_is_its_own():
 def test_changing_what_the_author_wrote_changes_nothing():
     env, files, step, install = {"A": "1"}, {"a": "x"}, {"run": "b"}, ["i"]
     setup: list[object] = ["a", step]
-    spec = {"env": env, "files": files, "setup": setup, "sandbox": docker(install=install)}
+    spec: Any = {"env": env, "files": files, "setup": setup, "sandbox": docker(install=install)}
     environment = define_environment("e", spec)
     before = define_environment("e", {
         "env": {"A": "1"}, "files": {"a": "x"}, "setup": ["a", {"run": "b"}], "sandbox": docker(install=["i"]),
@@ -163,7 +167,8 @@ def test_no_part_of_an_environment_can_be_changed():
 
 
 def test_equal_environments_are_equal_and_hash_alike():
-    one, other = define_environment("e", FULL), define_environment("e", dict(reversed(FULL.items())))
+    reverse: Any = dict(reversed(FULL.items()))
+    one, other = define_environment("e", FULL), define_environment("e", reverse)
 
     assert one == other
     assert hash(one) == hash(other)
@@ -183,7 +188,9 @@ def test_equal_environments_are_equal_and_hash_alike():
     ids=lambda change: next(iter(change)),
 )
 def test_environments_that_differ_in_a_field_are_different(change):
-    assert define_environment("e", {**FULL, **change}) != define_environment("e", FULL)
+    changed: Any = {**FULL, **change}
+
+    assert define_environment("e", changed) != define_environment("e", FULL)
 
 
 def test_environments_of_two_names_are_different():

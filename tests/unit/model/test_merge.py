@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from reeval_build import define_environment, docker, fake_sandbox, git
@@ -10,11 +12,14 @@ def merged(*specs) -> Merged:
     environment = define_environment("e0", specs[0])
     for at, spec in enumerate(specs[1:], 1):
         environment = environment.extend(f"e{at}", spec)
-    return merge(layer.spec for layer in environment.layers)
+    return merge(environment.layers)
 
 
 def test_an_environment_that_says_nothing_has_nothing():
-    assert merged({}) == Merged(sandbox=None, workspace=None, env={}, files={}, rules=None, setup=(), overrides=())
+    nothing: Any = dict.fromkeys(["sandbox", "workspace", "egress", "rules"])
+    empty: Any = {"env": {}, "files": {}, "mcp": {}, "setup": (), "skills": (), "plugins": (), "overrides": ()}
+
+    assert merged({}) == Merged(**nothing, **empty)
 
 
 @pytest.mark.conforms("120")

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from reeval_build import define_environment
@@ -50,8 +52,21 @@ def test_any_other_name_is_refused_by_what_it_is(name, got):
 
 
 def test_a_bad_name_is_reported_before_anything_else():
+    spec: Any = {"steps": [], "image": "x"}
     with pytest.raises(DefinitionError) as caught:
-        define_environment("my env", {"steps": [], "image": "x"})
+        define_environment("my env", spec)
+
+    assert [problem.partition(" ")[0] for problem in caught.value.problems] == [
+        "defineEnvironment",
+        '"image"',
+        "Unknown",
+    ]
+
+
+def test_a_name_that_is_no_text_is_the_only_mistake_that_can_be_named():
+    name: Any = 3
+    spec: Any = {"steps": []}
+    with pytest.raises(DefinitionError) as caught:
+        define_environment(name, spec)
 
     assert len(caught.value.problems) == 1
-    assert "(got " in caught.value.problems[0]

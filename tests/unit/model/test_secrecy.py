@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from reeval_build import define_environment, git
@@ -61,10 +63,11 @@ def test_a_literal_secret_is_not_in_the_message(spec):
     ],
 )
 def test_a_url_with_credentials_is_refused_and_they_are_not_in_the_message(url):
+    other: Any = {"workspace": {"kind": "hg", "url": url}}
     assert SECRET not in refusal(lambda: git(url))
     assert SECRET not in refusal(lambda: define_environment("e", {"workspace": url}))
     assert SECRET not in refusal(lambda: define_environment("e", {"workspace": {"kind": "git", "repo": url}}))
-    assert SECRET not in refusal(lambda: define_environment("e", {"workspace": {"kind": "hg", "url": url}}))
+    assert SECRET not in refusal(lambda: define_environment("e", other))
 
 
 @pytest.mark.conforms("69", "message: password in URL")
@@ -78,11 +81,12 @@ def test_the_message_says_how_to_pass_a_token(url):
 @pytest.mark.conforms("70")
 @pytest.mark.parametrize("token", [f"ghp_{SECRET}", SECRET, f"github_pat_{SECRET}".replace("-", ""), f"a {SECRET}"])
 def test_a_token_that_is_given_instead_of_its_name_is_not_in_the_message(token):
-    workspace = {"kind": "git", "repo": "https://example.com/x", "token": token}
+    workspace: Any = {"kind": "git", "repo": "https://example.com/x", "token": token}
 
+    without: Any = {"workspace": {"kind": "git", "token": token}}
     assert token not in refusal(lambda: git("https://example.com/x", token=token))
     assert token not in refusal(lambda: define_environment("e", {"workspace": workspace}))
-    assert token not in refusal(lambda: define_environment("e", {"workspace": {"kind": "git", "token": token}}))
+    assert token not in refusal(lambda: define_environment("e", without))
 
 
 @pytest.mark.parametrize(

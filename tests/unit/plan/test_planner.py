@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from reeval_build import define_environment, docker, fake_sandbox, file, git
+from reeval_build import EnvironmentSpec, define_environment, docker, fake_sandbox, file, git
 from reeval_build.digest import BLOB
 from reeval_build.errors import InfraError
 from reeval_build.plan.resolution import ResolvedTree
@@ -322,7 +322,7 @@ def test_a_warning_about_a_ref_names_the_file_and_is_given_once():
 
 @pytest.mark.conforms("124", "fault 18")
 def test_names_of_environments_and_layers_count_in_the_cell_and_nowhere_else():
-    spec = {"workspace": WORKSPACE, "env": {"A": "1"}, "rules": "r", "setup": ["s", "t"]}
+    spec: EnvironmentSpec = {"workspace": WORKSPACE, "env": {"A": "1"}, "rules": "r", "setup": ["s", "t"]}
     whole = define_environment("whole", spec)
     split = define_environment("base", {**spec, "setup": ["s"]}).extend("whole", {"setup": ["t"]})
     renamed = define_environment("renamed", spec)

@@ -1,0 +1,1 @@
+"""What authors call in definitions, one module for each kind of value."""

@@ -1,0 +1,86 @@
+"""What this version of reeval-build does not do yet: it is refused, so that nothing is ignored silently."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from reeval_build.model.secrets import Secret
+from reeval_build.model.shown import shown
+from reeval_build.model.spec import DockerSandbox, FakeSandbox
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from reeval_build.model.environment import Environment
+    from reeval_build.model.spec import Spec
+
+
+def _field(name: str) -> Callable[[Spec], Iterable[str]]:
+    """A field, unless it is left alone or empty."""
+    return lambda spec: [name] if getattr(spec, name) else []
+
+
+def _secrets(spec: Spec) -> Iterable[str]:
+    return [f"the secret env.{name}" for name, value in (spec.env or {}).items() if isinstance(value, Secret)]
+
+
+def _inputs(spec: Spec) -> Iterable[str]:
+    return [f"setup step {shown(step.run)} with inputs" for step in spec.setup or () if step.inputs is not None]
+
+
+def _docker(option: str, called: str) -> Callable[[Spec], Iterable[str]]:
+    """An option of `docker`, unless it has its default value."""
+    default = getattr(DockerSandbox(), option)
+
+    def named(spec: Spec) -> Iterable[str]:
+        is_set = isinstance(spec.sandbox, DockerSandbox) and getattr(spec.sandbox, option) != default
+        return [f"{called} of docker()"] if is_set else []
+
+    return named
+
+
+def _podman(spec: Spec) -> Iterable[str]:
+    return ["podman()"] if isinstance(spec.sandbox, DockerSandbox) and spec.sandbox.engine == "podman" else []
+
+
+def _fake(option: str) -> Callable[[Spec], Iterable[str]]:
+    def named(spec: Spec) -> Iterable[str]:
+        is_set = isinstance(spec.sandbox, FakeSandbox) and getattr(spec.sandbox, option) is not None
+        return [f"{option} of fake_sandbox()"] if is_set else []
+
+    return named
+
+
+# Each line names what of a spec is not supported. An entry goes when what it is about is built.
+UNSUPPORTED: Final[tuple[Callable[[Spec], Iterable[str]], ...]] = (
+    _field("egress"),
+    _secrets,
+    _field("mcp"),
+    _field("plugins"),
+    _podman,
+    _docker("dockerfile", "dockerfile"),
+    _docker("root", "root"),
+    _docker("capabilities", "capabilities"),
+    _docker("cpus", "cpus"),
+    _docker("memory", "memory"),
+    _docker("swap", "swap"),
+    _docker("pids", "pids"),
+    _docker("id", "id"),
+    _docker("max_concurrent", "max_concurrent"),
+    _docker("start_timeout_s", "start_timeout"),
+    _fake("dir"),
+    _fake("id"),
+    _fake("max_concurrent"),
+    _inputs,
+    _field("skills"),
+)
+
+
+def unsupported(environment: Environment) -> tuple[str, ...]:
+    """A problem for everything in the last layer of an environment that is not supported: the others were asked."""
+    spec = environment.layers[-1].spec
+    return tuple(
+        f'{name} in defineEnvironment("{environment.name}") is not supported by this version of reeval-build yet'
+        for names in UNSUPPORTED
+        for name in names(spec)
+    )
