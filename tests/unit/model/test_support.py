@@ -1,0 +1,77 @@
+"""What is not built yet is refused, by its name, after everything else was right."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from reeval_build import define_environment, docker, fake_sandbox, mcp, plugin, podman, secret, skill, step
+from reeval_build.errors import DefinitionError
+from reeval_build.model.support import UNSUPPORTED
+
+
+def problems(spec: Any) -> tuple[str, ...]:
+    with pytest.raises(DefinitionError) as caught:
+        define_environment("e", spec)
+    return caught.value.problems
+
+
+CASES: list[tuple[dict[str, Any], str]] = [
+    ({"egress": "proxy"}, "egress"),
+    ({"egress": {"allow": ["h"]}}, "egress"),
+    ({"env": {"A": "1", "TOKEN": secret()}}, "the secret env.TOKEN"),
+    ({"mcp": {"docs": mcp.stdio("x")}}, "mcp"),
+    ({"plugins": [plugin.local("p")]}, "plugins"),
+    ({"skills": [skill.local("s")]}, "skills"),
+    ({"setup": ["a", step("npm ci", inputs=["package.json"])]}, 'setup step "npm ci" with inputs'),
+    ({"sandbox": podman()}, "podman()"),
+    ({"sandbox": docker(dockerfile="Dockerfile")}, "dockerfile of docker()"),
+    ({"sandbox": docker(root=True)}, "root of docker()"),
+    ({"sandbox": docker(capabilities=["NET_ADMIN"])}, "capabilities of docker()"),
+    ({"sandbox": docker(cpus=2)}, "cpus of docker()"),
+    ({"sandbox": docker(memory="4g")}, "memory of docker()"),
+    ({"sandbox": docker(swap=1)}, "swap of docker()"),
+    ({"sandbox": docker(pids=100)}, "pids of docker()"),
+    ({"sandbox": docker(id="big")}, "id of docker()"),
+    ({"sandbox": docker(max_concurrent=2)}, "max_concurrent of docker()"),
+    ({"sandbox": docker(start_timeout="1m")}, "start_timeout of docker()"),
+    ({"sandbox": fake_sandbox(dir="x")}, "dir of fake_sandbox()"),
+    ({"sandbox": fake_sandbox(id="x")}, "id of fake_sandbox()"),
+    ({"sandbox": fake_sandbox(max_concurrent=1)}, "max_concurrent of fake_sandbox()"),
+]
+
+
+@pytest.mark.parametrize(("spec", "name"), CASES, ids=[name for _spec, name in CASES])
+def test_what_is_not_built_yet_is_refused_by_its_name(spec, name):
+    assert problems(spec) == (f'{name} in defineEnvironment("e") is not supported by this version of reeval-build yet',)
+
+
+def test_every_entry_of_the_table_is_among_these():
+    assert len({name.partition(" env.")[0] for _spec, name in CASES}) == len(UNSUPPORTED)
+
+
+def test_other_mistakes_come_first():
+    (problem,) = problems({"skills": [skill.local("s")], "rules": 3})
+
+    assert problem.startswith("rules ")
+
+
+def test_what_says_nothing_is_accepted():
+    define_environment(
+        "e",
+        {
+            "skills": [],
+            "plugins": [],
+            "mcp": {},
+            "sandbox": docker(engine="docker", root=False, capabilities=[]),
+            "setup": [step("a", timeout="1m", cwd="b")],
+        },
+    )
+
+
+def test_a_parent_is_not_refused_again_in_its_child():
+    with pytest.raises(DefinitionError) as caught:
+        define_environment("p", {}).extend("c", {"skills": [skill.local("s")]})
+
+    assert 'defineEnvironment("c")' in str(caught.value)
