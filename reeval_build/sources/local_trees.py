@@ -224,6 +224,8 @@ class _Walk:
         with self._place:
             # One byte more, so that a file that has grown is seen at once.
             data = os.read(descriptor, size + 1)
+            while len(data) < size and (more := os.read(descriptor, size - len(data))):
+                data += more
         return self._batch.add(BLOB, data), len(data)
 
     def _open_below(self, above: _Open, name: bytes, flags: int) -> int:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from reeval_build.plan.resolution import ResolvedPackage
     from reeval_build.ports.objects import Objects
+    from reeval_build.ports.sources import Packages
     from tests.sources.npm_registry import NpmRegistry
     from tests.sources.trees import Shown
 
@@ -41,14 +42,14 @@ class NpmWorld:
         self._objects = objects
         self._monkeypatch = monkeypatch
 
-    def packages(self, *, project: Path | None = None, timeout_s: float = 60) -> NpmPackages:
+    def packages(self, *, project: Path | None = None, timeout_s: float = 60) -> Packages:
         """Packages as the next run has them, with the cache of those before."""
         return NpmPackages(self.cache, project=project, timeout_s=timeout_s)
 
     def resolve(self, spec: str) -> ResolvedPackage:
         return self.packages().resolve(spec)
 
-    def read(self, spec: str, resolved: ResolvedPackage | None = None, *, packages: NpmPackages | None = None) -> Shown:
+    def read(self, spec: str, resolved: ResolvedPackage | None = None, *, packages: Packages | None = None) -> Shown:
         packages = packages or self.packages()
         resolved = resolved or packages.resolve(spec)
         with self._objects.batch() as batch:

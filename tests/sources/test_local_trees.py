@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import errno
-import math
 import os
-import shutil
 import socket
 import stat
 import tempfile
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -19,7 +15,6 @@ from hypothesis import strategies as st
 
 from reeval_build.digest import TREE
 from reeval_build.sources.local_trees import LocalDirectories, LocalEntryError, LocalTreeError
-from reeval_build.stores.local.database import StoreAccessError
 from reeval_build.tree.directory import EMPTY, Kind, encode
 from tests.sources.conftest import without_privileges
 from tests.sources.trees import show, write_out
@@ -27,8 +22,9 @@ from tests.sources.trees import show, write_out
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from reeval_build.digest import Digest, Domain
-    from reeval_build.ports.objects import Batch, Objects
+    from reeval_build.digest import Digest
+    from reeval_build.ports.objects import Objects
+    from reeval_build.ports.sources import LocalTrees
     from tests.sources.trees import Shown
 
 FILE, EXECUTABLE, DIRECTORY, SYMLINK = Kind.FILE, Kind.EXECUTABLE, Kind.DIRECTORY, Kind.SYMLINK
@@ -42,8 +38,9 @@ class Reader:
         self._objects = objects
 
     def digest(self, directory: Path | str) -> Digest:
+        directories: LocalTrees = LocalDirectories()
         with self._objects.batch() as batch:
-            return LocalDirectories().read(str(directory), batch)
+            return directories.read(str(directory), batch)
 
     def __call__(self, directory: Path | str) -> Shown:
         return show(self._objects, self.digest(directory))
@@ -71,6 +68,7 @@ def refused(read: Reader, tree: Path) -> LocalEntryError:
 # What is read.
 
 
+@pytest.mark.conforms("fault 38", "fault 39")
 def test_files_links_and_directories_are_read(read: Reader, tree: Path) -> None:
     (tree / "d/empty").mkdir(parents=True)
     (tree / "d/run").write_bytes(b"#!/bin/sh\n")
@@ -128,6 +126,7 @@ def test_only_the_owner_decides_what_is_executable(read: Reader, tree: Path) -> 
     }
 
 
+@pytest.mark.conforms("fault 14")
 def test_times_owners_other_permissions_and_order_make_no_difference(read: Reader, tmp_path: Path) -> None:
     names = ["a", "b", "run", "z"]
     for directory, mask, order in (("one", 0o022, names), ("two", 0o077, names[::-1])):
@@ -221,6 +220,7 @@ def _make_file(path: Path, mode: int) -> None:
     path.chmod(mode)
 
 
+@pytest.mark.conforms("fault 39")
 @pytest.mark.parametrize(
     ("make", "reason"),
     [
@@ -327,121 +327,6 @@ def test_a_directory_that_may_not_be_looked_into_is_named(objects: Objects, publ
         LocalDirectories().read(str(public / "d"), batch)
 
     assert caught.value.message == f'directory "{public / "d"}" cannot be read: permission denied'
-
-
-# What changes while it is read.
-
-
-class _Meddling:
-    """A batch in whose place somebody writes to the directory when objects are added to it, so many times."""
-
-    def __init__(self, batch: Batch, meddle: Callable[[], object], times: float) -> None:
-        self._batch = batch
-        self._meddle = meddle
-        self._times = times
-
-    def add(self, domain: Domain, data: bytes) -> Digest:
-        self._disturb()
-        return self._batch.add(domain, data)
-
-    def add_stream(self, domain: Domain, source: BinaryIO) -> tuple[Digest, int]:
-        self._disturb()
-        return self._batch.add_stream(domain, source)
-
-    def _disturb(self) -> None:
-        if self._times > 0:
-            self._times -= 1
-            self._meddle()
-
-
-class MeddledReader:
-    """Reads a directory that somebody writes to when its first file is kept."""
-
-    def __init__(self, objects: Objects, tree: Path) -> None:
-        self._objects = objects
-        self._tree = tree
-
-    def __call__(self, meddle: Callable[[], object], times: float = 1) -> Shown:
-        # What was written a moment ago and what is written now may not have the same time.
-        time.sleep(0.02)
-        with self._objects.batch() as batch:
-            digest = LocalDirectories().read(str(self._tree), _Meddling(batch, meddle, times))
-        return show(self._objects, digest)
-
-
-@pytest.fixture
-def meddled(objects: Objects, tree: Path) -> MeddledReader:
-    (tree / "a").write_bytes(b"1")
-    (tree / "d").mkdir()
-    (tree / "d/b").write_bytes(b"2")
-    return MeddledReader(objects, tree)
-
-
-BEFORE: Shown = {b"a": (FILE, b"1"), b"d": (DIRECTORY, None), b"d/b": (FILE, b"2")}
-
-
-@pytest.mark.parametrize("size", [2, 2 * MIB])
-def test_a_file_that_is_written_to_is_read_again(meddled: MeddledReader, tree: Path, size: int) -> None:
-    (tree / "a").write_bytes(b"1" * (size + 1))
-
-    assert meddled(lambda: (tree / "a").write_bytes(b"3" * size)) == BEFORE | {b"a": (FILE, b"3" * size)}
-
-
-def test_a_file_that_vanishes_is_not_there(meddled: MeddledReader, tree: Path) -> None:
-    (tree / "b").write_bytes(b"3")
-
-    assert meddled((tree / "b").unlink) == BEFORE
-
-
-def test_a_file_that_appears_is_there(meddled: MeddledReader, tree: Path) -> None:
-    assert meddled(lambda: (tree / "0").write_bytes(b"3")) == BEFORE | {b"0": (FILE, b"3")}
-
-
-def test_a_directory_that_vanishes_is_not_there(meddled: MeddledReader, tree: Path) -> None:
-    assert meddled(lambda: shutil.rmtree(tree / "d")) == {b"a": (FILE, b"1")}
-
-
-def test_a_directory_that_is_replaced_by_a_link_is_not_followed(meddled: MeddledReader, tree: Path) -> None:
-    def replace() -> None:
-        shutil.rmtree(tree / "d")
-        (tree / "d").symlink_to("/")
-
-    with pytest.raises(LocalEntryError, match='has "d", which is a symbolic link out of its tree'):
-        meddled(replace)
-
-
-@pytest.mark.timeout(10)
-def test_a_file_that_is_replaced_by_a_fifo_holds_nobody(meddled: MeddledReader, tree: Path) -> None:
-    (tree / "b").write_bytes(b"3")
-
-    def replace() -> None:
-        (tree / "b").unlink()
-        os.mkfifo(tree / "b")
-
-    with pytest.raises(LocalEntryError, match='has "b", which is a fifo'):
-        meddled(replace)
-
-
-def test_what_never_stays_the_same_is_named(meddled: MeddledReader, tree: Path) -> None:
-    def append() -> None:
-        with (tree / "a").open("ab") as file:
-            file.write(b"x")
-
-    with pytest.raises(LocalEntryError) as caught:
-        meddled(append, times=math.inf)
-
-    assert caught.value.message == f'directory "{tree}" has "a", which changed each time it was read'
-    assert caught.value.hint
-
-
-def test_an_error_of_the_store_is_not_blamed_on_the_directory(tree: Path, objects: Objects) -> None:
-    (tree / "a").write_bytes(b"1")
-
-    def fail() -> None:
-        raise OSError(errno.ENOENT, "no such disk")
-
-    with pytest.raises(StoreAccessError), objects.batch() as batch:
-        LocalDirectories().read(str(tree), _Meddling(batch, fail, times=1))
 
 
 def test_no_descriptor_stays_open(read: Reader, tree: Path) -> None:

@@ -180,6 +180,7 @@ def test_a_version_that_was_published_again_is_refused(world: NpmWorld) -> None:
     assert (caught.value.expected, caught.value.actual) == (sha512(before), sha512(after))
 
 
+@pytest.mark.conforms("fault 40")
 @pytest.mark.parametrize(
     ("hostile", "path", "reason"),
     [

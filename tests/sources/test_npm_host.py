@@ -98,6 +98,7 @@ def test_no_script_is_run_and_nothing_is_written(world: NpmWorld, tmp_path: Path
     }
 
 
+@pytest.mark.conforms("fault 14")
 @NEEDS_NPM
 def test_a_directory_is_known_by_its_files_whatever_their_times_and_permissions(
     world: NpmWorld, tmp_path: Path
