@@ -9,13 +9,12 @@ import attrs
 from reeval_build.plan.resolution import ResolvedPackage
 from reeval_build.sources.archives import check_size
 from reeval_build.sources.npm_cache import KnownPackage
-from reeval_build.sources.npm_client import Offer
 from reeval_build.sources.npm_errors import WrongBytesError, package_label
 from reeval_build.sources.npm_integrity import agrees, integrity_of, sha512_in
 from reeval_build.sources.npm_registry import configured_registry
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable
     from pathlib import Path
 
     from reeval_build.sources.npm_cache import PackageCache
@@ -47,8 +46,7 @@ class RegistryPackages:
 
     def fetch(self, package: RegistrySpec, resolved: ResolvedPackage) -> None:
         """Keep the archive of a version. Raises NpmPackageError when it is not what was resolved."""
-        offer = Offer(name=resolved.name, version=resolved.version, integrity=resolved.integrity)
-        self._fetch(package, f"{resolved.name}@{resolved.version}", offers=[offer])
+        self._fetch(package, f"{resolved.name}@{resolved.version}", lambda _version: resolved.integrity)
 
     def _known(self, package: RegistrySpec, version: str | None) -> ResolvedPackage | None:
         known = None if version is None else self._cache.find(self._registry(package), package.name, version)
@@ -63,14 +61,15 @@ class RegistryPackages:
         integrity = sha512_in(offers[0].integrity) if len(offers) == 1 else None
         if integrity is None:
             # Of the versions in a range npm chooses, by rules of its own; of a SHA-1 alone nothing follows.
-            return self._fetch(package, named, offers=offers)
+            claims = {offer.version: offer.integrity for offer in offers}
+            return self._fetch(package, named, lambda version: claims.get(version, ""))
         found = ResolvedPackage(name=offers[0].name, version=offers[0].version, integrity=integrity)
         return self._remember(package, found)
 
-    def _fetch(self, package: RegistrySpec, named: str, *, offers: Sequence[Offer]) -> ResolvedPackage:
+    def _fetch(self, package: RegistrySpec, named: str, claim_of: Callable[[str], str]) -> ResolvedPackage:
         with self._cache.scratch() as scratch:
             packed = self._client.fetch(package.text, named, scratch)
-            claimed = next((offer.integrity for offer in offers if offer.version == packed.version), "")
+            claimed = claim_of(packed.version)
             with packed.archive.open("rb") as archive:
                 check_size(archive, name=package_label(package.text))
                 integrity = integrity_of(archive)
