@@ -68,7 +68,10 @@ def test_nodes_have_one_key_exactly_when_work_and_parents_are_the_same(work, oth
     for one, one_above in cases:
         for other, other_above in cases:
             same = type(one) is type(other) and one == other and one_above == other_above
-            assert (keys(one, one_above)[0] == keys(other, other_above)[0]) == same
+            recipe, content = keys(one, one_above)
+            other_recipe, other_content = keys(other, other_above)
+            assert (recipe == other_recipe) == same
+            assert (content == other_content) == same
 
 
 @given(strategies.any_work)

@@ -54,6 +54,13 @@ def test_contents_in_each_others_roles_have_another_content_key():
     assert parents.material({ONE: TWO, TWO: THREE}) != parents.material({ONE: THREE, TWO: TWO})
 
 
+def test_one_content_in_two_roles_has_two_content_keys():
+    as_files = Node.of(WORK, above(("files", ONE)), label="").material({ONE: THREE})
+    as_rules = Node.of(WORK, above(("rules", ONE)), label="").material({ONE: THREE})
+
+    assert content_key(as_files) != content_key(as_rules)
+
+
 def test_a_recipe_key_is_never_a_content_key():
     alone = Node.of(WORK, label="")
 
