@@ -133,7 +133,7 @@ durations = (
     | st.floats(min_value=0.001, max_value=10**6)
     | st.tuples(st.integers(1, 999), st.sampled_from(["ms", "s", "m", "h"])).map(lambda pair: f"{pair[0]}{pair[1]}")
 )
-_words = st.text("abc xyz-'\"$\n", min_size=1, max_size=12).filter(str.strip)
+words = st.text("abc xyz-'\"$\n", min_size=1, max_size=12).filter(str.strip)
 variable_names = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,6}", fullmatch=True).filter(
     lambda name: not any(word in name.upper() for word in ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"))
 )
@@ -142,15 +142,15 @@ environment_names = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,10}", fullmatc
 destinations = st.builds(
     lambda home, name: f"~/{name}" if home else name, st.booleans(), st.from_regex(r"[a-z]{1,3}\.md", fullmatch=True)
 )
-steps = _words | st.fixed_dictionaries(
-    {"run": _words}, optional={"timeout": durations, "cwd": st.sampled_from([".", "sub", "/srv", "a/b"])}
+steps = words | st.fixed_dictionaries(
+    {"run": words}, optional={"timeout": durations, "cwd": st.sampled_from([".", "sub", "/srv", "a/b"])}
 )
 specs = st.fixed_dictionaries(
     {},
     optional={
         "sandbox": st.fixed_dictionaries(
             {"kind": st.just("docker")},
-            optional={"from": st.sampled_from(["x:1", "y:2"]), "install": st.lists(_words, max_size=2)},
+            optional={"from": st.sampled_from(["x:1", "y:2"]), "install": st.lists(words, max_size=2)},
         )
         | st.just({"kind": "fake"}),
         "workspace": st.fixed_dictionaries(
@@ -166,7 +166,34 @@ specs = st.fixed_dictionaries(
 
 # Anything at all, with the words that fields look for among it.
 _telling = st.sampled_from(
-    ["kind", "docker", "fake", "git", "file", "secret", "from", "install", "repo", "ref", "path", "token", "run"]
+    [
+        "kind",
+        "docker",
+        "fake",
+        "git",
+        "file",
+        "secret",
+        "from",
+        "install",
+        "repo",
+        "ref",
+        "path",
+        "token",
+        "run",
+        "skill",
+        "plugin",
+        "mcp",
+        "source",
+        "local",
+        "npm",
+        "inline",
+        "transport",
+        "stdio",
+        "http",
+        "url",
+        "allow",
+        "only",
+    ]
 )
 # Not among them: an integer that Python does not write out, for then hypothesis cannot show it.
 _odd = st.sampled_from([float("nan"), float("inf"), 10**400, "\ud800", "\0", "\n", "https://[", "a" * 10000])
@@ -198,12 +225,12 @@ _engines = st.sampled_from(["docker", "fake"])
 _layouts = st.builds(Layout, near_paths, near_paths)
 works: dict[str, st.SearchStrategy[Any]] = {
     "base": st.builds(BaseWork, identity=digests, platform=st.sampled_from(["linux/amd64", "linux/arm64"])),
-    "install": st.builds(InstallWork, run=_words, timeout_s=_time_limits, engine=_engines),
+    "install": st.builds(InstallWork, run=words, timeout_s=_time_limits, engine=_engines),
     "workspace": st.builds(
         WorkspaceWork,
         tree=_git_ids,
         init=st.booleans(),
-        workspace=st.builds(GitWorkspace, repo=_words, url=_words),
+        workspace=st.builds(GitWorkspace, repo=words, url=words),
         resolved=st.builds(ResolvedTree, tree=_git_ids, commit=_git_ids),
     ),
     "files": st.builds(FilesWork, files=st.lists(_placed_files, max_size=3).map(tuple)),
@@ -211,7 +238,7 @@ works: dict[str, st.SearchStrategy[Any]] = {
     "root": st.builds(RootWork, layout=_layouts),
     "setup": st.builds(
         SetupWork,
-        run=_words,
+        run=words,
         cwd=st.sampled_from([".", "a", "/a"]),
         env=st.dictionaries(variable_names, st.text(max_size=3), max_size=2).map(
             lambda env: tuple(sorted(env.items()))
