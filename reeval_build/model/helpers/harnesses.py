@@ -18,7 +18,7 @@ from reeval_build.model.site import Site
 if TYPE_CHECKING:
     from os import PathLike
 
-    from reeval_build.model.written import (
+    from reeval_build.model.written_harnesses import (
         ClaudeCodeOptions,
         CursorOptions,
         FakeHarnessOptions,
