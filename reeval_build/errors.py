@@ -45,6 +45,10 @@ class HostError(InfraError):
         self.error = error
 
 
+class StopRequest(SystemExit):
+    """A signal told the program to end. Nothing may take it for somebody's `sys.exit()`."""
+
+
 class CancelledError(ReevalError):
     """The run was told to stop before this piece of work was done (exit 130)."""
 

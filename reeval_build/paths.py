@@ -72,24 +72,24 @@ def split(path: bytes) -> Parts:
 def check_link(parts: Parts, target: bytes) -> bytes:
     """The target of the symbolic link at `parts`, if following it cannot leave the tree.
 
-    Only the text is looked at; a link is never followed. `..` is resolved against the directory of the link.
+    Only the text is looked at; a link is never followed. `..` may only stand at the front: behind a name, which may
+    be a link itself, nobody can tell from the text where it leads.
 
     Raises:
-        PathError: for an empty or absolute target, a NUL, or more `..` than there are directories above.
+        PathError: for an empty or absolute target, a NUL, more `..` than there are directories above, or `..` behind
+            a name.
     """
     path = b"/".join(parts)
     if not target or b"\0" in target:
         raise PathError(path, "is a symbolic link with an empty target or a NUL in it")
     if target.startswith(b"/"):
         raise PathError(path, f"is a symbolic link out of its tree, to {display(target)!r}")
-    depth = len(parts) - 1
-    for name in target.split(b"/"):
-        if name == b"..":
-            depth -= 1
-        elif name not in {b"", b"."}:
-            depth += 1
-        if depth < 0:
-            raise PathError(path, f"is a symbolic link out of its tree, to {display(target)!r}")
+    names = [name for name in target.split(b"/") if name not in {b"", b"."}]
+    ups = next((at for at, name in enumerate(names) if name != b".."), len(names))
+    if ups > len(parts) - 1:
+        raise PathError(path, f"is a symbolic link out of its tree, to {display(target)!r}")
+    if b".." in names[ups:]:
+        raise PathError(path, f'is a symbolic link with ".." behind a name, to {display(target)!r}')
     return target
 
 

@@ -12,6 +12,7 @@ import click
 
 from reeval_build import __version__
 from reeval_build.cli.boundary import exit_code_of, output_may_close
+from reeval_build.errors import StopRequest
 
 _COMMANDS: Final = {
     "build": "Build the snapshots of environments.",
@@ -61,7 +62,7 @@ def cli() -> None:
 
 def _stop(number: int, _frame: object) -> NoReturn:
     """End as the signal would have it, but by way of everything that cleans up."""
-    sys.exit(128 + number)
+    raise StopRequest(128 + number)
 
 
 def main() -> None:

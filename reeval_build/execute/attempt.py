@@ -82,12 +82,13 @@ def changes_since(snapshot: SnapshotOutput, ran: Ran, context: Context) -> tuple
     apply_entries(draft, ran.workspace, ran.entries)
     after = draft.save(made.save)
     changes = [
-        change for change in compare(snapshot.baseline, after, made.on_top_of(load)) if change.parts[0] != b".git"
+        change for change in compare(snapshot.baseline, after, made.on_top_of(load)) if b".git" not in change.parts
     ]
     placed = Draft(load, snapshot.placed)
     untracked = [change.parts for change in changes if placed.get(change.parts) is None]
     left_out = ignored(untracked, snapshot.baseline, load, context.objects, scratch=context.scratch)
-    return tuple(change for change in changes if change.parts not in left_out)
+    counted = (change for change in changes if change.parts not in left_out)
+    return tuple(sorted(counted, key=lambda change: b"/".join(change.parts)))
 
 
 class _Digests:

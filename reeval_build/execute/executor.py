@@ -191,14 +191,13 @@ class _Run:
         seconds = time.monotonic() - began
         record = Record(
             key=key,
-            recipe=node.recipe,
             phase=node.phase,
             output=output,
             material=material,
             seconds=seconds,
             log=str(log) if log.exists() else None,
         )
-        self._context.records.publish(record)
+        self._context.records.publish(record, recipe=node.recipe)
         return _Built(record=record, hit=False, seconds=seconds)
 
     def _finish(self, recipe: Digest, seconds: float, future: Future[_Built]) -> None:
@@ -236,7 +235,7 @@ class _Run:
         pending = [recipe]
         while pending:
             name = pending.pop()
-            if name in whole and self._results.get(name) is not None and self._results[name].output is None:
+            if name in whole and name in self._results:
                 self._results[name] = attrs.evolve(self._results[name], output=whole[name].output)
             if name in whole or name in self._waiting or name in self._running:
                 continue

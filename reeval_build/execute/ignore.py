@@ -34,7 +34,8 @@ def ignored(paths: Iterable[Parts], workspace: Digest, load: Loader, objects: Ob
     Raises:
         InfraError: when git is not there or does not answer.
     """
-    asked = {b"/".join(parts): parts for parts in paths}
+    # git takes a path for a pattern when it begins with a colon: "./" before it makes it a path and nothing else.
+    asked = {b"./" + b"/".join(parts): parts for parts in paths}
     if not asked:
         return set()
     directories = {parts[:count] for parts in asked.values() for count in range(len(parts))}

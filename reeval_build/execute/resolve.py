@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from reeval_build.errors import InfraError
+from reeval_build.errors import HostError, InfraError
 from reeval_build.execute.threads import Workers, workers
 from reeval_build.model.spec import HostFile
 from reeval_build.plan.resolution import Resolution, base_name
@@ -63,4 +63,6 @@ def _ask(names: Iterable[Name], question: Callable[[Name], Result], jobs: int) -
                     answers[name] = future.result()
                 except InfraError as error:
                     answers[name] = error
+                except OSError as error:
+                    answers[name] = HostError(error)
     return answers

@@ -10,7 +10,7 @@ from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from reeval_build.errors import DefinitionError
+from reeval_build.errors import DefinitionError, StopRequest
 from reeval_build.loading.imports import FreshLoader, importing_from
 from reeval_build.model.environment import Environment
 
@@ -46,7 +46,7 @@ def _run(file: Path, shown: str) -> dict[str, object]:
         spec.loader.exec_module(module)
     except DefinitionError as error:
         raise DefinitionError(*error.problems, file=shown) from error
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, StopRequest):
         raise
     except BaseException as error:
         raise DefinitionError(_describe(error, file), file=shown) from error

@@ -43,7 +43,9 @@ class Objects(Protocol):
         """
 
     def open(self, domain: Domain, digest: Digest) -> AbstractContextManager[BinaryIO]:
-        """The bytes of an object as a stream, for those too large to hold; verified before the first is handed out.
+        """The bytes of an object as a stream, for those too large to hold.
+
+        They are verified before the first is handed out; a large object need be only once a process.
 
         Raises:
             LostObjectError: as `read` does.

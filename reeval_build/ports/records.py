@@ -21,12 +21,11 @@ if TYPE_CHECKING:
 class Record:
     """What a finished node left.
 
-    `key` is the content key, `recipe` the recipe key it was built for, `material` the canonical encoding of what
-    was hashed into `key`; `seconds` is how long it took, and `log` where the output of its command is.
+    `key` is the content key, `material` the canonical encoding of what was hashed into it; `seconds` is how long it
+    took, and `log` where the output of its command is.
     """
 
     key: Digest
-    recipe: Digest
     phase: str
     output: Output
     material: bytes = attrs.field(repr=False)
@@ -43,8 +42,8 @@ class Records(Protocol):
     def find(self, key: Digest) -> Record | None:
         """The record of a content key."""
 
-    def publish(self, record: Record) -> None:
-        """Keep a record whose objects are all kept already, and find it by its recipe key from now on."""
+    def publish(self, record: Record, *, recipe: Digest) -> None:
+        """Keep a record whose objects are all kept already, and find it by a recipe key from now on."""
 
     def link(self, recipe: Digest, key: Digest) -> None:
         """Find the record of `key` by another recipe key, too."""

@@ -60,6 +60,7 @@ def graph_json(graph: Graph) -> str:
             "key": recipe.hex,
             "phase": node.phase,
             "label": node.label,
+            "problem": None if node.problem is None else str(node.problem),
             "parents": [{"role": parent.role, "key": parent.recipe.hex} for parent in node.parents],
             "cells": list(cells_of[recipe]),
         }

@@ -130,6 +130,14 @@ def changes(reeval: ReevalBuild, script: str, *, code: int = 0) -> Change:
             "echo x > src/a.tmp; echo x > src/important.tmp; echo x > a.tmp",
             {"a.tmp": "added", "src/important.tmp": "added"},
         ),
+        # Names that git would take for patterns.
+        (
+            "echo x > ':!x'; mkdir : ':!build'; echo x > :/y; echo x > ':!build/z'",
+            {":!build/z": "added", ":!x": "added", ":/y": "added"},
+        ),
+        ("mkdir -p build; echo x > ':build'; echo x > build/x", {":build": "added"}),
+        # A repository that the command clones or makes.
+        ("git init -q made 2>/dev/null; echo x > made/y", {"made/y": "added"}),
         # What was placed is tracked, whatever they say.
         ("echo x > tracked.log; echo x >> src/main.py", {"src/main.py": "changed", "tracked.log": "changed"}),
         ("rm tracked.log", {"tracked.log": "deleted"}),

@@ -204,11 +204,10 @@ def test_an_object_whose_bytes_changed_is_corrupt_and_nothing_of_it_is_handed_ou
     ("shelf", "content"),
     [
         ("local", SMALL),
-        pytest.param("local", LARGE, marks=pytest.mark.xfail(reason="a large object is verified once a process")),
         ("memory", SMALL),
         ("memory", LARGE),
     ],
-    ids=["local small", "local large", "memory small", "memory large"],
+    ids=["local small", "memory small", "memory large"],
     indirect=["shelf"],
 )
 def test_an_object_that_was_sound_when_it_was_read_before_is_verified_again(shelf, content, open_it):

@@ -18,11 +18,13 @@ _ROOT = b"/tree/of/some/depth"
 @given(strategies.paths, strategies.link_targets)
 @example((b"d", b"l"), b"../../x")
 @example((b"l",), b"d/e/../../..")
-def test_a_link_is_accepted_exactly_when_no_part_of_its_target_leads_out_of_the_tree(parts, target):
+def test_a_link_is_accepted_exactly_when_it_stays_in_the_tree_and_goes_up_at_its_beginning_only(parts, target):
     above = posixpath.join(_ROOT, *parts[:-1])
     names = target.split(b"/")
     ways = [posixpath.normpath(b"/".join([above, *names[:count]])) for count in range(len(names) + 1)]
     stays = all(way == _ROOT or way.startswith(_ROOT + b"/") for way in ways)
+    steps = [name for name in names if name not in {b"", b"."}]
+    goes_up_later = b".." in [step for at, step in enumerate(steps) if set(steps[:at]) - {b".."}]
 
     try:
         check_link(parts, target)
@@ -31,7 +33,20 @@ def test_a_link_is_accepted_exactly_when_no_part_of_its_target_leads_out_of_the_
     else:
         accepted = True
 
-    assert accepted == (stays and bool(target) and not target.startswith(b"/"))
+    assert accepted == (stays and not goes_up_later and bool(target) and not target.startswith(b"/"))
+
+
+def test_no_two_accepted_links_lead_out_of_the_tree_together():
+    """What the rule about the beginning is for: the kernel follows the first link inside the second."""
+    links = {(b"a", b"b", b"up"): b"../..", (b"x",): b"a/b/up/../../etc/passwd"}
+    accepted = []
+    for parts, target in links.items():
+        try:
+            accepted.append((parts, check_link(parts, target)))
+        except PathError:
+            continue
+
+    assert accepted == [((b"a", b"b", b"up"), b"../..")]
 
 
 @given(strategies.accepted_links())

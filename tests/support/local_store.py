@@ -27,7 +27,7 @@ def keep(store: LocalStore, *contents: bytes) -> list[Digest]:
 def record(name: bytes) -> Record:
     """A record, by its name."""
     thing = BLOB.digest(name)
-    return Record(key=thing, recipe=thing, phase="files", output=TreeOutput(), material=b"", seconds=0.0)
+    return Record(key=thing, phase="files", output=TreeOutput(), material=b"", seconds=0.0)
 
 
 def files_below(directory: Path) -> list[Path]:

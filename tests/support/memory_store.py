@@ -7,8 +7,6 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO, Final
 
-import attrs
-
 from reeval_build.digest import Digest, Domain
 from reeval_build.errors import CancelledError
 from reeval_build.ports.objects import LostObjectError
@@ -87,20 +85,16 @@ class MemoryRecords:
     def by_recipe(self, recipes: Iterable[Digest]) -> Mapping[Digest, Record]:
         """See `ports.records.Records.by_recipe`."""
         keys = {recipe: self._keys[recipe] for recipe in recipes if recipe in self._keys}
-        return {
-            recipe: attrs.evolve(self._records[key], recipe=recipe)
-            for recipe, key in keys.items()
-            if key in self._records
-        }
+        return {recipe: self._records[key] for recipe, key in keys.items() if key in self._records}
 
     def find(self, key: Digest) -> Record | None:
         """See `ports.records.Records.find`."""
         return self._records.get(key)
 
-    def publish(self, record: Record) -> None:
+    def publish(self, record: Record, *, recipe: Digest) -> None:
         """See `ports.records.Records.publish`."""
         self._records[record.key] = record
-        self._keys[record.recipe] = record.key
+        self._keys[recipe] = record.key
 
     def link(self, recipe: Digest, key: Digest) -> None:
         """See `ports.records.Records.link`."""

@@ -108,15 +108,13 @@ def test_a_path_that_is_not_plainly_relative_is_refused_with_the_reason(path, re
     [
         (b"l", b"a"),
         (b"l", b"."),
-        (b"l", b"a/.."),
-        (b"l", b"a/../b"),
         (b"l", b"missing/dangling"),
         (b"l", b"l"),
         (b"d/l", b".."),
         (b"d/l", b"../a"),
         (b"d/l", b"./../a/"),
         (b"d/e/l", b"../.."),
-        (b"d/e/l", b"../../d/e/.."),
+        (b"d/e/l", b"../../d/e"),
         (b"l", b"...."),
         (b"l", b"..a"),
         (b"l", b"\xff"),
@@ -134,10 +132,7 @@ def test_a_link_that_stays_in_its_tree_is_kept_as_it_is_written(path, target):
         (b"l", b"/etc/passwd"),
         (b"l", b".."),
         (b"l", b"../x"),
-        (b"l", b"a/../.."),
-        (b"l", b"a/../../a"),
         (b"l", b"./.."),
-        (b"l", b"a//../.."),
         (b"d/l", b"../.."),
         (b"d/l", b"../../d/a"),
         (b"d/e/l", b"../../.."),
@@ -149,6 +144,15 @@ def test_a_link_out_of_its_tree_is_refused_with_its_path_and_its_target(path, ta
 
     assert caught.value.path == display(path)
     assert caught.value.reason == f"is a symbolic link out of its tree, to {display(target)!r}"
+
+
+@pytest.mark.conforms("fault 39", "fault 40")
+@pytest.mark.parametrize("target", [b"a/..", b"a/../b", b"./a//..", b"a/../..", b"../a/../b"])
+def test_a_link_that_goes_up_behind_a_name_is_refused_for_the_name_may_be_a_link(target):
+    with pytest.raises(PathError) as caught:
+        check_link((b"d", b"e", b"l"), target)
+
+    assert caught.value.reason == f'is a symbolic link with ".." behind a name, to {display(target)!r}'
 
 
 @pytest.mark.parametrize("target", [b"", b"a\0b"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 FORMAT: Final = 1
 _BUSY_TIMEOUT_S: Final = 30.0
+_ASK_AGAIN_S: Final = 0.01
 
 _TABLES: Final[dict[str, dict[str, type]]] = {
     "packs": {"id": int, "name": str},
@@ -86,7 +88,7 @@ class Database:
             connection = sqlite3.connect(
                 self._path, timeout=_BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False
             )
-            connection.execute("PRAGMA journal_mode=WAL")
+            _use_write_ahead_log(connection)
             connection.execute("PRAGMA synchronous=NORMAL")
             self._local.connection = connection
             with self._guard:
@@ -141,6 +143,18 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
         raise StoreFormatError(path.parent, found)
 
 
+def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
+    """Switch a new database over. SQLite does not wait when another process is doing the same, so this does."""
+    end = time.monotonic() + _BUSY_TIMEOUT_S
+    while connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > end:
+                raise
+            time.sleep(_ASK_AGAIN_S)
+
+
 def _create(connection: sqlite3.Connection) -> None:
     import sqlite_utils  # noqa: PLC0415 - a tenth of a second that only a new store pays
 
@@ -150,6 +164,8 @@ def _create(connection: sqlite3.Connection) -> None:
             database = sqlite_utils.Database(connection)
             for table, columns in _TABLES.items():
                 database.create_table(table, columns, pk=next(iter(columns)), if_not_exists=True)
+            # A record is forgotten with every recipe that leads to it.
+            connection.execute("CREATE INDEX recipes_key ON recipes (key)")
             connection.execute(f"PRAGMA user_version = {FORMAT}")
         if connection.in_transaction:
             connection.execute("COMMIT")

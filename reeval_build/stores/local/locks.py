@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 from reeval_build.errors import CancelledError
+from reeval_build.stores.local.database import StoreAccessError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,7 +29,9 @@ def exclusive(path: Path, *, cancel: Cancellation, waiting: Callable[[str], None
         os.pwrite(descriptor, f"process {os.getpid()} on {socket.gethostname()}".encode(), 0)
         yield
     finally:
-        path.unlink(missing_ok=True)
+        # A file that stays behind is not held, and removed with the other stale ones.
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
         os.close(descriptor)
 
 
@@ -49,7 +52,10 @@ def remove_stale_locks(directory: Path) -> None:
 def _acquire(path: Path, cancel: Cancellation, waiting: Callable[[str], None]) -> int:
     said = False
     while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            raise StoreAccessError(path.parent.parent, error) from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -6,6 +6,7 @@ import io
 import os
 import secrets
 import threading
+from collections import OrderedDict
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, BinaryIO, Final
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 SMALL_BYTES: Final = 256 * 1024
 _CHUNK_BYTES: Final = 1024 * 1024
 _LOOK_UP_AT_ONCE: Final = 500
+_OPEN_PACKS: Final = 32
 _FLUSH_AFTER_BYTES: Final = 16 * 1024 * 1024
 
 
@@ -37,7 +39,7 @@ class LocalObjects:
         self._root = root
         self._database = database
         self._scratch = scratch
-        self._packs: dict[int, int] = {}
+        self._packs: OrderedDict[int, int] = OrderedDict()
         self._verified: set[Digest] = set()
         self._is_damaged = False
         self._guard = threading.Lock()
@@ -100,8 +102,6 @@ class LocalObjects:
         try:
             yield batch
             batch.publish(self._database)
-        except OSError as error:
-            raise StoreAccessError(self._root, error) from error
         finally:
             batch.discard()
 
@@ -134,7 +134,10 @@ class LocalObjects:
                 if name is None:
                     raise FileNotFoundError(pack)
                 self._packs[pack] = os.open(self._root / "packs" / name[0], os.O_RDONLY | os.O_CLOEXEC)
-        return os.pread(self._packs[pack], size, offset)
+            self._packs.move_to_end(pack)
+            while len(self._packs) > _OPEN_PACKS:
+                os.close(self._packs.popitem(last=False)[1])
+            return os.pread(self._packs[pack], size, offset)
 
     @contextmanager
     def _open_file(self, domain: Domain, digest: Digest) -> Iterator[BinaryIO]:
@@ -211,21 +214,33 @@ class LocalBatch:
         if len(head) <= SMALL_BYTES:
             return self.add(domain, head), len(head)
         path = self._temporary()
-        hasher, size = domain.hasher(), 0
-        with path.open("xb") as target:
-            chunk = head
-            while chunk:
-                hasher.update(chunk)
-                target.write(chunk)
-                size += len(chunk)
-                chunk = source.read(_CHUNK_BYTES)
-            _make_durable(target)
-        digest = Digest(hasher.digest())
+        try:
+            digest, size = self._write(path, domain, head, source)
+        except BaseException:
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
+            raise
         if digest in self._large:
             path.unlink()
         else:
             self._large[digest] = path, size
         return digest, size
+
+    def _write(self, path: Path, domain: Domain, head: bytes, source: BinaryIO) -> tuple[Digest, int]:
+        hasher, size, chunk = domain.hasher(), 0, head
+        with self._own_files():
+            # Without a buffer, for closing a file writes what is in it, and fails again where writing has failed.
+            target = path.open("xb", buffering=0)
+        with target:
+            while chunk:
+                hasher.update(chunk)
+                with self._own_files():
+                    _write_all(target, chunk)
+                size += len(chunk)
+                chunk = source.read(_CHUNK_BYTES)
+            with self._own_files():
+                os.fsync(target.fileno())
+        return Digest(hasher.digest()), size
 
     def publish(self, database: Database) -> None:
         """Make everything durable, then visible. What cannot be made visible is removed."""
@@ -234,7 +249,8 @@ class LocalBatch:
             return
         pack_name = None if self._pack is None else f"{secrets.token_hex(16)}.pack"
         try:
-            self._place(pack_name)
+            with self._own_files():
+                self._place(pack_name)
             self._name(database, pack_name)
         except BaseException:
             self._withdraw(pack_name)
@@ -264,31 +280,42 @@ class LocalBatch:
 
     def _withdraw(self, pack_name: str | None) -> None:
         """Remove what was placed and that no row names."""
-        if pack_name is not None:
-            (self._root / "packs" / pack_name).unlink(missing_ok=True)
-        with suppress(StoreAccessError):
+        with suppress(StoreAccessError, OSError):
+            if pack_name is not None:
+                (self._root / "packs" / pack_name).unlink(missing_ok=True)
             for digest in self._large.keys() - self._objects.present(self._large):
                 self._objects.file_of(digest).unlink(missing_ok=True)
 
     def discard(self) -> None:
-        """Remove what was not published."""
-        if self._pack is not None:
-            self._pack.close()
+        """Remove what was not published. What cannot be removed now is when the directory it is in is."""
+        with suppress(OSError):
+            if self._pack is not None:
+                self._pack.close()
         for path in (self._pack_path, *(path for path, _size in self._large.values())):
-            path.unlink(missing_ok=True)
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
 
     def _flush(self) -> None:
         known = self._objects.present(self._small)
         for digest, data in self._small.items():
             if digest in known and self._objects.holds(digest, data):
                 continue
-            if self._pack is None:
-                self._pack = self._pack_path.open("xb")
-            self._pack.write(data)
+            with self._own_files():
+                if self._pack is None:
+                    self._pack = self._pack_path.open("xb")
+                self._pack.write(data)
             self._rows.append((digest.raw, self._pack_bytes, len(data)))
             self._pack_bytes += len(data)
         self._small.clear()
         self._small_bytes = 0
+
+    @contextmanager
+    def _own_files(self) -> Iterator[None]:
+        """What goes wrong with the store's files is the store's trouble; what goes wrong with a source is not."""
+        try:
+            yield
+        except OSError as error:
+            raise StoreAccessError(self._root, error) from error
 
     def _temporary(self) -> Path:
         return self._scratch / secrets.token_hex(8)
@@ -300,6 +327,12 @@ def _read_up_to(source: BinaryIO, size: int) -> bytes:
         parts.append(part)
         size -= len(part)
     return b"".join(parts)
+
+
+def _write_all(target: io.FileIO, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[target.write(rest) :]
 
 
 def _make_durable(stream: BinaryIO) -> None:

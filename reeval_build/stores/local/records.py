@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 RECORD: Final = Domain("record", 1)
 
-_COLUMNS: Final = 'recipe, key, phase, output, material, seconds, log, "check"'
+_COLUMNS: Final = 'key, phase, output, material, seconds, log, "check"'
 _LOOK_UP_AT_ONCE: Final = 500
 
 
@@ -61,24 +61,26 @@ class LocalRecords:
                 some = wanted[start : start + _LOOK_UP_AT_ONCE]
                 marks = ",".join("?" * len(some))
                 rows = self._database.connection.execute(
-                    f"SELECT {_COLUMNS}"  # noqa: S608 - only question marks
+                    f"SELECT recipe, {_COLUMNS}"  # noqa: S608 - only question marks
                     " FROM recipes JOIN records USING (key)"
                     f" WHERE recipe IN ({marks})",
                     some,
                 )
-                found.update((record.recipe, record) for record in map(_record, rows) if record is not None)
+                for recipe, *row in rows:
+                    if (record := _record(tuple(row))) is not None:
+                        found[Digest(recipe)] = record
         return found
 
     def find(self, key: Digest) -> Record | None:
         """See `ports.records.Records.find`."""
         with self._database.errors():
             row = self._database.connection.execute(
-                f"SELECT {_COLUMNS} FROM records JOIN recipes USING (key) WHERE key = ? LIMIT 1",  # noqa: S608 - ours
+                f"SELECT {_COLUMNS} FROM records WHERE key = ?",  # noqa: S608 - ours
                 (key.raw,),
             ).fetchone()
         return None if row is None else _record(row)
 
-    def publish(self, record: Record) -> None:
+    def publish(self, record: Record, *, recipe: Digest) -> None:
         """See `ports.records.Records.publish`."""
         output = json.dumps(_CONVERTER.unstructure(record.output, Output), sort_keys=True)
         row = (record.key.raw, record.phase, output, record.material, record.seconds, record.log)
@@ -89,7 +91,7 @@ class LocalRecords:
                 (*row, _now(), _check(row)),
             )
             connection.execute(
-                "INSERT OR REPLACE INTO recipes (recipe, key) VALUES (?, ?)", (record.recipe.raw, record.key.raw)
+                "INSERT OR REPLACE INTO recipes (recipe, key) VALUES (?, ?)", (recipe.raw, record.key.raw)
             )
 
     def link(self, recipe: Digest, key: Digest) -> None:
@@ -137,9 +139,9 @@ def _check(row: tuple[bytes, str, str, bytes, float, str | None]) -> bytes:
     return RECORD.digest(canon.encode([key, phase, output, material, repr(seconds), log])).raw
 
 
-def _record(row: tuple[bytes, bytes, str, str, bytes, float, str | None, bytes]) -> Record | None:
+def _record(row: tuple[bytes, str, str, bytes, float, str | None, bytes]) -> Record | None:
     """The record of a row of `_COLUMNS`, or None for one that is not as it was written, which is as good as none."""
-    recipe, key, phase, output, material, seconds, log, check = row
+    key, phase, output, material, seconds, log, check = row
     try:
         is_as_written = _check((key, phase, output, material, seconds, log)) == check
     except TypeError:
@@ -148,7 +150,6 @@ def _record(row: tuple[bytes, bytes, str, str, bytes, float, str | None, bytes])
         return None
     return Record(
         key=Digest(key),
-        recipe=Digest(recipe),
         phase=phase,
         output=_CONVERTER.structure(json.loads(output), cast("type[Output]", Output)),
         material=material,
