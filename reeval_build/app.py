@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from reeval_build.digest import Digest
+    from reeval_build.execute.context import Engines
     from reeval_build.model.spec import GitWorkspace, Sandbox
     from reeval_build.plan.graph import Graph
     from reeval_build.plan.resolution import ResolvedTree
@@ -105,9 +106,9 @@ def _cell(found: Found, harness: str, sandbox: str) -> Cell:
 class App:
     """A store and the adapters around it, for one command."""
 
-    def __init__(self, settings: Settings, store: LocalStore) -> None:
+    def __init__(self, settings: Settings, store: LocalStore, engines: Engines) -> None:
         self._jobs = settings.jobs
-        self._context = _compose(store)
+        self._context = _compose(store, engines)
         self._remove_leftovers = store.remove_leftovers
 
     def plan(self, cells: Iterable[Cell]) -> Graph:
@@ -163,17 +164,17 @@ def snapshot_of(outcome: Outcome) -> SnapshotOutput:
 @contextmanager
 def opened(settings: Settings) -> Iterator[App]:
     """An app on the store that `settings` choose, which is made when it is not there."""
-    with LocalStore(settings.store or default_store()) as store:
-        yield App(settings, store)
+    with LocalStore(settings.store or default_store()) as store, closing(_Engines(store)) as engines:
+        yield App(settings, store, engines)
 
 
-def _compose(store: LocalStore) -> Context:
+def _compose(store: LocalStore, engines: Engines) -> Context:
     from reeval_build.sources.host_files import HostFileReader
 
     return Context(
         objects=store.objects,
         records=store.records,
-        engines=_Engines(store),
+        engines=engines,
         git=_LazyGit(store),
         host_files=HostFileReader(store.objects),
         logs=store.logs,
@@ -201,6 +202,11 @@ class _Engines:
             if kind not in self._made:
                 self._made[kind] = _ENGINES[kind](self._store)
             return self._made[kind]
+
+    def close(self) -> None:
+        """Close what was made."""
+        for engine in self._made.values():
+            engine.close()
 
 
 def _fake_engine(store: LocalStore) -> Engine:

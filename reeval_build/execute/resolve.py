@@ -33,15 +33,15 @@ def resolve(cells: Iterable[Cell], context: Context, *, jobs: int) -> Resolution
     workspaces = [cell.merged.workspace for cell in cells if cell.merged.workspace is not None]
     paths = [content.path for cell in cells for content in _contents(cell) if isinstance(content, HostFile)]
     return Resolution(
-        bases=_ask(sandboxes, lambda name: _resolve_base(sandboxes[name], context), jobs),
+        bases=_ask(sandboxes, lambda name: _resolve_base(sandboxes[name], context), context, jobs),
         layouts={kind: context.engines(kind).layout for kind in {cell.sandbox.kind for cell in cells}},
-        workspaces=_ask(workspaces, context.git.resolve, jobs),
-        files=_ask(paths, context.host_files.read, jobs),
+        workspaces=_ask(workspaces, context.git.resolve, context, jobs),
+        files=_ask(paths, context.host_files.read, context, jobs),
     )
 
 
 def _resolve_base(sandbox: Sandbox, context: Context) -> Base:
-    return context.engines(sandbox.kind).resolve(sandbox)
+    return context.engines(sandbox.kind).resolve(sandbox, cancel=context.cancel)
 
 
 def _contents(cell: Cell) -> Iterator[FileContent]:
@@ -50,19 +50,25 @@ def _contents(cell: Cell) -> Iterator[FileContent]:
         yield cell.merged.rules
 
 
-def _ask(names: Iterable[Name], question: Callable[[Name], Result], jobs: int) -> dict[Name, Result | InfraError]:
+def _ask(
+    names: Iterable[Name], question: Callable[[Name], Result], context: Context, jobs: int
+) -> dict[Name, Result | InfraError]:
     """The answer to each name, or why there is none; several at once."""
     answers: dict[Name, Result | InfraError] = {}
     with workers(jobs) as threads:
         pool: Workers[Name, Result] = Workers(threads)
         for name in dict.fromkeys(names):
             pool.begin(name, partial(question, name))
-        while len(pool):
-            for name, future in pool.finished():
-                try:
-                    answers[name] = future.result()
-                except InfraError as error:
-                    answers[name] = error
-                except OSError as error:
-                    answers[name] = HostError(error)
+        try:
+            while len(pool):
+                for name, future in pool.finished():
+                    try:
+                        answers[name] = future.result()
+                    except InfraError as error:
+                        answers[name] = error
+                    except OSError as error:
+                        answers[name] = HostError(error)
+        except BaseException:
+            context.cancel.set()
+            raise
     return answers

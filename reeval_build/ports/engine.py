@@ -83,13 +83,17 @@ class Engine(Protocol):
     def layout(self) -> Layout:
         """Where its sandboxes have the workspace and the home directory."""
 
-    def resolve(self, sandbox: SandboxSpec) -> Base:
+    def resolve(self, sandbox: SandboxSpec, *, cancel: Cancellation) -> Base:
         """What the sandbox's base is now, fetching it if need be.
 
         Raises:
+            CancelledError: when the run is told to stop while it is fetched.
             EngineAwayError: when the engine does not answer.
             InfraError: when there is no such image.
         """
+
+    def close(self) -> None:
+        """Close what is open; nothing is asked of it afterwards."""
 
     def start(self, state: State, *, cancel: Cancellation) -> AbstractContextManager[Sandbox]:
         """A sandbox whose file system is `state`; nothing of it is left when the block ends.

@@ -50,7 +50,7 @@ class Bench:
 
     def base(self) -> State:
         """The state of the base alone."""
-        return State(self.engine.resolve(self.sandbox).identity)
+        return State(self.engine.resolve(self.sandbox, cancel=threading.Event()).identity)
 
     def workspace(self, files: Mapping[str, bytes] | None = None) -> State:
         """The base with a workspace of some files; a name that ends in `*` is executable."""

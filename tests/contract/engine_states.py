@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -115,7 +117,7 @@ class StateContract:
         assert bench.said(state, "cat a; ls") == "1a\n"
 
     def test_a_base_is_the_same_whenever_it_is_asked_for(self, bench: Bench):
-        first, again = (bench.engine.resolve(bench.sandbox) for _ in range(2))
+        first, again = (bench.engine.resolve(bench.sandbox, cancel=threading.Event()) for _ in range(2))
 
         assert (first.identity, first.platform) == (again.identity, again.platform)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import socket
 import tarfile
+import threading
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -39,7 +40,7 @@ def client(engine: PrivateEngine) -> Iterator[docker.DockerClient]:
 
 
 def resolve(bench: Workbench, image: str) -> Base:
-    return bench.engine.resolve(DockerSandbox(image=image))
+    return bench.engine.resolve(DockerSandbox(image=image), cancel=threading.Event())
 
 
 def commit(client: docker.DockerClient, engine: PrivateEngine, name: str, *changes: str, command: str = "true") -> None:
@@ -123,7 +124,7 @@ def test_an_engine_without_a_socket_is_away(tmp_path, bench):
     engine = DockerEngine(bench.objects, scratch=tmp_path, address=address)
 
     with pytest.raises(EngineAwayError, match="no such file") as caught:
-        engine.resolve(DockerSandbox(image="any"))
+        engine.resolve(DockerSandbox(image="any"), cancel=threading.Event())
 
     assert address in str(caught.value)
 
@@ -133,7 +134,7 @@ def test_an_engine_that_refuses_connections_is_away(tmp_path, bench):
         unused.bind(("127.0.0.1", 0))
         engine = DockerEngine(bench.objects, scratch=tmp_path, address=f"tcp://127.0.0.1:{unused.getsockname()[1]}")
         with pytest.raises(EngineAwayError, match="refused"):
-            engine.resolve(DockerSandbox(image="any"))
+            engine.resolve(DockerSandbox(image="any"), cancel=threading.Event())
 
 
 def test_an_engine_that_accepts_and_says_nothing_is_away():
@@ -151,11 +152,13 @@ def test_an_address_that_cannot_be_used_is_named(tmp_path, bench, address):
     engine = DockerEngine(bench.objects, scratch=tmp_path, address=address)
 
     with pytest.raises(EndpointError, match=address):
-        engine.resolve(DockerSandbox(image="any"))
+        engine.resolve(DockerSandbox(image="any"), cancel=threading.Event())
 
 
 def test_the_engine_of_the_environment_is_used_by_default(tmp_path, bench, engine, monkeypatch):
     monkeypatch.setenv("DOCKER_HOST", engine.url)
 
     with closing(DockerEngine(bench.objects, scratch=tmp_path)) as ours:
-        assert ours.resolve(DockerSandbox(image=engine.busybox)) == resolve(bench, engine.busybox)
+        assert ours.resolve(DockerSandbox(image=engine.busybox), cancel=threading.Event()) == resolve(
+            bench, engine.busybox
+        )

@@ -68,7 +68,7 @@ class Workbench:
 
     def base(self, image: str) -> State:
         """The state of an image and nothing else."""
-        return State(self.engine.resolve(DockerSandbox(image=image)).identity)
+        return State(self.engine.resolve(DockerSandbox(image=image), cancel=threading.Event()).identity)
 
     @contextmanager
     def sandbox(self, state: State) -> Iterator[ContainerSandbox]:

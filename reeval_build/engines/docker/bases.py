@@ -11,12 +11,13 @@ from docker.errors import NotFound
 from reeval_build import canon
 from reeval_build.digest import Digest, Domain
 from reeval_build.engines.docker.connection import EngineRefusalError, one_line
-from reeval_build.errors import InfraError
+from reeval_build.errors import CancelledError, InfraError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from reeval_build.engines.docker.connection import Connection
+    from reeval_build.ports.engine import Cancellation
 
 BASE_IMAGE: Final = Domain("base-image", 1)
 
@@ -82,7 +83,7 @@ class BaseImages:
         self._known: dict[Digest, BaseImage] = {}
         self._guard = threading.Lock()
 
-    def resolve(self, name: str) -> BaseImage:
+    def resolve(self, name: str, cancel: Cancellation) -> BaseImage:
         """The image called `name` now; it is pulled when the engine has none of that name.
 
         Raises:
@@ -93,7 +94,7 @@ class BaseImages:
         except EngineRefusalError as error:
             raise MissingImageError(name, error.reason) from error
         if details is None:
-            self._pull(name)
+            self._pull(name, cancel)
             details = self._connection.find_image(name)
         if details is None:
             raise MissingImageError(name, "the engine does not have it after pulling it")
@@ -102,7 +103,7 @@ class BaseImages:
             self._known[image.identity] = image
         return image
 
-    def find(self, identity: Digest) -> BaseImage:
+    def find(self, identity: Digest, cancel: Cancellation) -> BaseImage:
         """The image that was resolved as `identity`, pulled again if the engine lost it since.
 
         Raises:
@@ -113,16 +114,16 @@ class BaseImages:
             image = self._known[identity]
         if self._connection.find_image(image.image_id) is not None:
             return image
-        again = self.resolve(image.name)
+        again = self.resolve(image.name, cancel)
         if again.identity != identity:
             raise MovedImageError(image.name)
         return again
 
-    def _pull(self, name: str) -> None:
+    def _pull(self, name: str, cancel: Cancellation) -> None:
         try:
             with self._connection.asked_to(f"pull image {name!r}"):
                 try:
-                    events = list(self._connection.patient.pull(name, stream=True, decode=True))
+                    events = list(_until(cancel, self._connection.patient.pull(name, stream=True, decode=True)))
                 except NotFound as error:
                     raise MissingImageError(name, one_line(error.explanation or str(error))) from error
         except EngineRefusalError as error:
@@ -143,3 +144,10 @@ def _read(name: str, details: Mapping[str, Any]) -> BaseImage:
         name=name,
         image_id=details["Id"],
     )
+
+
+def _until(cancel: Cancellation, events: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    for event in events:
+        if cancel.is_set():
+            raise CancelledError
+        yield event

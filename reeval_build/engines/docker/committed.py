@@ -107,7 +107,7 @@ def _saved(connection: Connection, image: str) -> Iterator[tarfile.TarFile]:
             if not response.ok:
                 raise EngineRefusalError(_SAVE, one_line(response.text))
             try:
-                with tarfile.open(fileobj=response.raw, mode="r|", bufsize=_READ_BYTES) as archive:
+                with tarfile.open(fileobj=response.raw, mode="r|", bufsize=_READ_BYTES, encoding="utf-8") as archive:
                     yield archive
             except tarfile.TarError as error:
                 raise EngineRefusalError(_SAVE, f"the saved image is broken ({error})") from error

@@ -55,7 +55,7 @@ class Connection:
         except (InvalidVersion, TLSParameterError) as error:
             raise InfraError(f"the Docker engine at {endpoint.address} cannot be used: {error}") from error
         except (DockerException, RequestException, HTTPError, OSError) as error:
-            raise self._away(error) from error
+            raise self.away(error) from error
 
     def close(self) -> None:
         """Close what is open."""
@@ -77,7 +77,7 @@ class Connection:
         except DockerException as error:
             raise EngineRefusalError(doing, one_line(str(error))) from error
         except (RequestException, HTTPError) as error:
-            raise self._away(error) from error
+            raise self.away(error) from error
 
     def find_image(self, reference: str) -> Mapping[str, Any] | None:
         """What the engine knows of an image, or None when it has no such image."""
@@ -90,7 +90,8 @@ class Connection:
             except ImageNotFound:
                 return None
 
-    def _away(self, error: BaseException) -> EngineAwayError:
+    def away(self, error: BaseException) -> EngineAwayError:
+        """What it means that the connection broke."""
         return EngineAwayError(
             f"the Docker engine at {self.endpoint.address} does not answer: {_reason(error)}",
             hint="start it, or set DOCKER_HOST to the address of one that runs",

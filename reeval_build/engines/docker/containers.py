@@ -33,11 +33,10 @@ def running(connection: Connection, image: str, *, owner: str) -> Iterator[str]:
     try:
         _start(connection, image, name, owner)
         yield name
-    except BaseException:
+    finally:
+        # What ran in it is not undone for this: what stays is a leftover, and removed when this process has ended.
         with suppress(InfraError):
             _remove(connection, name)
-        raise
-    _remove(connection, name)
 
 
 def remove_leftovers(connection: Connection) -> None:
@@ -76,4 +75,4 @@ def _start(connection: Connection, image: str, name: str, owner: str) -> None:
 
 def _remove(connection: Connection, name: str) -> None:
     with connection.asked_to("remove a sandbox"), suppress(NotFound):
-        connection.quick.remove_container(name, force=True, v=True)
+        connection.patient.remove_container(name, force=True, v=True)

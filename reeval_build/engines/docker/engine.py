@@ -70,10 +70,10 @@ class DockerEngine:
         """See `ports.engine.Engine.layout`."""
         return _LAYOUT
 
-    def resolve(self, sandbox: SandboxSpec) -> Base:
+    def resolve(self, sandbox: SandboxSpec, *, cancel: Cancellation) -> Base:
         """See `ports.engine.Engine.resolve`."""
         assert isinstance(sandbox, DockerSandbox), "another engine's sandbox"
-        image = self._connected().bases.resolve(sandbox.base_image)
+        image = self._connected().bases.resolve(sandbox.base_image, cancel)
         return Base(identity=image.identity, platform=image.platform, reference=image.image_id)
 
     @contextmanager

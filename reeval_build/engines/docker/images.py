@@ -82,7 +82,7 @@ class StateImages:
         found = self._find(state)
         if found is not None:
             return found.image_id
-        base = self._bases.find(state.base)
+        base = self._bases.find(state.base, cancel)
         layers = len(base.layers) + len(state.deltas)
         if layers > _MAX_LAYERS:
             raise TooManyLayersError(layers)
@@ -95,7 +95,7 @@ class StateImages:
                 return self._make(state, base, cancel)
             except EngineRefusalError:
                 # Somebody may just have removed the image that the layers were to go on: look again, once.
-                return self._make(state, self._bases.find(state.base), cancel)
+                return self._make(state, self._bases.find(state.base, cancel), cancel)
 
     def _make(self, state: State, base: BaseImage, cancel: Cancellation) -> str:
         start = self._nearest(state)

@@ -43,7 +43,8 @@ def read_layer(layer: IO[bytes], batch: Batch) -> tuple[DeltaEntry, ...]:
     """
     changes: dict[Parts, DeltaEntry] = {}
     opaque: list[Parts] = []
-    with tarfile.open(fileobj=layer, mode="r|", bufsize=_READ_BYTES) as tar:
+    # Not the encoding of the locale, which is tarfile's default: names are bytes, and come back as they were.
+    with tarfile.open(fileobj=layer, mode="r|", bufsize=_READ_BYTES, encoding="utf-8", errors="surrogateescape") as tar:
         for member in tar:
             path = _bytes(member.name)
             directory, _, name = path.rpartition(b"/")

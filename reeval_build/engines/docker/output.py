@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, Final
 from reeval_build.engines.docker.connection import EngineRefusalError, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from io import BufferedReader
     from socket import socket
     from typing import BinaryIO
 
     from reeval_build.engines.docker.connection import Connection
+    from reeval_build.errors import InfraError
 
 _CHUNK_BYTES: Final = 256 * 1024
 _HEADER_BYTES: Final = 8
@@ -57,7 +58,8 @@ class Demultiplexer:
 class CommandOutput:
     """The bytes that the engine sends while a command runs."""
 
-    def __init__(self, buffered: BufferedReader, raw: socket) -> None:
+    def __init__(self, buffered: BufferedReader, raw: socket, *, broken: Callable[[OSError], InfraError]) -> None:
+        self._broken = broken
         self._buffered = buffered
         self._raw = raw
         raw.settimeout(0)
@@ -77,6 +79,8 @@ class CommandOutput:
             return self._buffered.read1(_CHUNK_BYTES)
         except ssl.SSLWantReadError:
             return None
+        except OSError as error:
+            raise self._broken(error) from error
 
 
 @contextmanager
@@ -101,4 +105,4 @@ def started(connection: Connection, exec_id: str) -> Iterator[CommandOutput]:
             raise EngineRefusalError("start a command", one_line(response.text))
         raw: Any = response.raw
         buffered = raw._fp.fp  # noqa: SLF001 - as the SDK does; nothing public leads to the socket
-        yield CommandOutput(buffered, buffered.raw._sock)  # noqa: SLF001 - likewise
+        yield CommandOutput(buffered, buffered.raw._sock, broken=connection.away)  # noqa: SLF001 - likewise

@@ -47,10 +47,13 @@ class FakeEngine:
         self._objects = objects
         self._scratch = scratch
 
-    def resolve(self, sandbox: SandboxSpec) -> Base:  # noqa: ARG002 - the port's signature
+    def resolve(self, sandbox: SandboxSpec, *, cancel: Cancellation) -> Base:  # noqa: ARG002 - the port's signature
         """See `ports.engine.Engine.resolve`. The base is nothing, on this kind of machine."""
         name = f"{sys.platform}/{platform.machine().lower()}"
         return Base(identity=FAKE_BASE.digest(canon.encode([name])), platform=name, reference="")
+
+    def close(self) -> None:
+        """See `ports.engine.Engine.close`. Nothing is open."""
 
     @contextmanager
     def start(self, state: State, *, cancel: Cancellation) -> Iterator[FakeSandbox]:

@@ -3,12 +3,15 @@ from __future__ import annotations
 import io
 import os
 import socket
+import struct
 from contextlib import closing
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from reeval_build.engines.docker.output import CommandOutput, Demultiplexer
+from reeval_build.ports.engine import EngineAwayError
 
 frames = st.lists(st.tuples(st.sampled_from([1, 2]), st.binary(max_size=20)), max_size=8)
 
@@ -35,7 +38,7 @@ def test_what_arrived_with_the_header_of_the_answer_is_not_lost():
     with closing(ours), closing(theirs), ours.makefile("rb") as buffered:
         theirs.sendall(b"header\nfirst")
         assert buffered.readline() == b"header\n"
-        output = CommandOutput(buffered, ours)
+        output = CommandOutput(buffered, ours, broken=lambda error: EngineAwayError(str(error)))
 
         assert output.read(wait_s=10) == b"first"
         assert output.read(wait_s=0) is None
@@ -43,6 +46,19 @@ def test_what_arrived_with_the_header_of_the_answer_is_not_lost():
         assert output.read(wait_s=10) == b"second"
         theirs.close()
         assert output.read(wait_s=10) == b""
+
+
+def test_a_connection_that_breaks_in_the_middle_is_an_engine_that_is_away():
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as ours:
+        theirs, _address = server.accept()
+        with ours.makefile("rb") as buffered:
+            output = CommandOutput(buffered, ours, broken=lambda error: EngineAwayError(str(error)))
+            # Closed with nothing left to wait for: the peer is told that the connection is reset.
+            theirs.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            theirs.close()
+
+            with pytest.raises(EngineAwayError, match="reset"):
+                output.read(wait_s=10)
 
 
 def test_the_output_of_a_command_is_passed_on_at_once():
