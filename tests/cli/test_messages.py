@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.support.cli import ReevalBuild
+from tests.support.index import opened_index
 
 if TYPE_CHECKING:
     from tests.support.cli import Done
@@ -20,7 +20,7 @@ FINE = 'one = define_environment("one", {"sandbox": fake_sandbox()})\n'
 
 def assert_nothing_is_built(reeval: ReevalBuild) -> None:
     if (reeval.store / "store.sqlite").exists():
-        with sqlite3.connect(reeval.store / "store.sqlite") as database:
+        with opened_index(reeval.store) as database:
             assert database.execute("SELECT count(*) FROM records").fetchone() == (0,)
 
 

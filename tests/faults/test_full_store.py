@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shutil
-import sqlite3
 import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.support.cli import ReevalBuild, assert_nothing_is_left
+from tests.support.index import assert_index_is_sound, opened_index
 from tests.support.projects import listing
 
 if TYPE_CHECKING:
@@ -47,10 +47,9 @@ def define(project: Project) -> None:
     )
 
 
-def assert_index_is_sound(store: Path) -> None:
-    with sqlite3.connect(store / "store.sqlite") as database:
-        assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-
+def assert_store_is_sound(store: Path) -> None:
+    assert_index_is_sound(store)
+    with opened_index(store) as database:
         packs = [name for (name,) in database.execute("SELECT name FROM packs")]
         large = [digest.hex() for (digest,) in database.execute("SELECT digest FROM objects WHERE pack IS NULL")]
     assert listing(store / "packs") == sorted(packs), "every pack is named by the index"
@@ -75,7 +74,7 @@ def test_a_step_that_fills_the_store_fails_and_leaves_nothing_and_the_next_run_w
     }
     assert len(failed.messages) == 1
     assert_nothing_is_left(reeval.store)
-    assert_index_is_sound(reeval.store)
+    assert_store_is_sound(reeval.store)
 
     subprocess.run(["mount", "-o", "remount,size=40m", small], check=True)
     built = reeval.build()
@@ -108,7 +107,7 @@ def test_a_store_with_little_room_fails_in_a_sentence_wherever_it_ends(
     for message in failed.messages:
         assert any(reason in message for reason in ("No space left", "make room", "its output is in")), message
     ballast.unlink()
-    assert_index_is_sound(reeval.store)
+    assert_store_is_sound(reeval.store)
     assert reeval("run", "e1@fake", "--", "cat", "number").stdout.startswith("1\n")
     assert_nothing_is_left(reeval.store)
 

@@ -94,15 +94,15 @@ def test_a_run_that_waits_for_another_can_be_stopped(reeval: ReevalBuild, signal
     assert (signals / "trace").read_text() == "1\n2\n3\n4\n"
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(5))
 def test_ctrl_c_at_any_moment_ends_the_build_in_order(project: Project, reeval: ReevalBuild, seed: int) -> None:
     project.repository("app", {f"{number}.txt": f"{number}\n" for number in range(50)}).git("tag", "v1.0.0")
     project.define(
         """
-        for number in range(4):
+        for number in range(3):
             globals()[f"e{number}"] = define_environment(f"e{number}", {
                 "sandbox": fake_sandbox(), "workspace": git("app", ref="v1.0.0"), "env": {"NUMBER": str(number)},
-                "setup": ["echo $NUMBER > a", "cat a > b", "cat b > c"],
+                "setup": ["echo $NUMBER > a", "cat a > b"],
             })
         """
     )

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import shutil
-import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import attrs
 import pytest
 
 from tests.support.cli import ReevalBuild, finish
+from tests.support.index import opened_index
 from tests.support.projects import Project
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from tests.support.cli import Done
 
 LARGE = bytes(range(256)) * 2048
 SHOW = "cat .gitignore a.txt AGENTS.md placed setup.txt two; wc -c < src/large.bin; wc -c < made-large; ls -A . src"
@@ -70,7 +74,7 @@ def damaged(pristine: ReevalBuild, tmp_path: Path) -> ReevalBuild:
 
 
 def objects(store: Path) -> list[Kept]:
-    with sqlite3.connect(store / "store.sqlite") as database:
+    with opened_index(store) as database:
         rows = database.execute(
             "SELECT digest, packs.name, offset, size FROM objects LEFT JOIN packs ON packs.id = pack ORDER BY digest"
         )
@@ -92,7 +96,7 @@ def flip_a_bit(kept: Kept, store: Path) -> None:
 
 
 def forget(kept: Kept, store: Path) -> None:
-    with sqlite3.connect(store / "store.sqlite") as database:
+    with opened_index(store) as database:
         database.execute("DELETE FROM objects WHERE digest = ?", (kept.digest,))
     if kept.pack is None:
         file_of(kept, store).unlink()
@@ -102,29 +106,29 @@ def warnings(stderr: str) -> list[str]:
     return [line for line in stderr.splitlines() if line.startswith("reeval: warning: ")]
 
 
-def copies(pristine: ReevalBuild, tmp_path: Path) -> Iterator[tuple[Kept, ReevalBuild]]:
-    """For each object, the command on a fresh copy of the store."""
-    project = tmp_path / "project"
-    shutil.copytree(pristine.directory, project)
-    for kept in objects(pristine.store):
+def run_on_copies(
+    pristine: ReevalBuild, directory: Path, tmp_path: Path, damage: Callable[[Kept, Path], None]
+) -> Iterator[tuple[Kept, Done]]:
+    """For each object, what `SHOW` shows in the project at `directory` with a store in which it alone is damaged."""
+
+    def run(kept: Kept) -> tuple[Kept, Done]:
         store = tmp_path / kept.digest.hex()[:12]
         shutil.copytree(pristine.store, store)
-        yield kept, ReevalBuild(project, store)
-        shutil.rmtree(store)
+        damage(kept, store)
+        return kept, ReevalBuild(directory, store)("run", "one@fake", "--", "sh", "-c", SHOW)
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        yield from pool.map(run, objects(pristine.store))
 
 
 def test_any_object_may_be_garbled(pristine: ReevalBuild, tmp_path: Path) -> None:
     warned = 0
-    for kept, reeval in copies(pristine, tmp_path):
-        flip_a_bit(kept, reeval.store)
-
-        done = reeval("run", "one@fake", "--", "sh", "-c", SHOW)
-
+    for kept, done in run_on_copies(pristine, pristine.directory, tmp_path, flip_a_bit):
         assert done.stdout == EXPECTED + "one@fake: nothing changed since the snapshot\n", kept
         said = warnings(done.stderr)
         assert len(said) <= 1, kept
         assert all(line.endswith("is corrupt; what it belonged to is built again") for line in said), kept
-        assert all(f" {kept.digest.hex()[:12]} in {reeval.store} " in line for line in said), kept
+        assert all(f"object {kept.digest.hex()[:12]} in {tmp_path}" in line for line in said), kept
         warned += len(said)
     assert warned > 5
 
@@ -134,15 +138,10 @@ def test_any_object_may_be_missing_when_what_needs_it_is_edited(pristine: Reeval
     shutil.copytree(pristine.directory, edited.directory, dirs_exist_ok=True)
     edited.edit("env.py", "Be good.", "Be better.")
     edited.edit("env.py", '"echo two > two"', '"echo two > two", "cat AGENTS.md"')
+    expected = EXPECTED.replace("Be good.", "Be better.") + "one@fake: nothing changed since the snapshot\n"
     warned = 0
-    for kept, damaged in copies(pristine, tmp_path):
-        reeval = ReevalBuild(edited.directory, damaged.store)
-        forget(kept, reeval.store)
-
-        done = reeval("run", "one@fake", "--", "sh", "-c", SHOW)
-
-        expected = EXPECTED.replace("Be good.", "Be better.")
-        assert done.stdout == expected + "one@fake: nothing changed since the snapshot\n", kept
+    for kept, done in run_on_copies(pristine, edited.directory, tmp_path, forget):
+        assert done.stdout == expected, kept
         said = warnings(done.stderr)
         assert len(said) <= 1, kept
         assert all(line.endswith("is missing; what it belonged to is built again") for line in said), kept
@@ -188,7 +187,7 @@ def test_everything_at_once_may_be_damaged_and_a_build_after_an_edit_is_right(
 
 def test_what_stands_on_nothing_lost_does_not_run_again(damaged: ReevalBuild) -> None:
     store = damaged.store
-    with sqlite3.connect(store / "store.sqlite") as database:
+    with opened_index(store) as database:
         (output,) = database.execute("SELECT output FROM records WHERE phase = 'rules'").fetchone()
         rules = next(kept for kept in objects(store) if kept.digest.hex() in output)
     forget(rules, store)
@@ -232,7 +231,7 @@ def test_processes_that_repair_one_store_at_once_do_not_get_in_each_others_way(d
 
 
 def test_the_command_runs_once_even_when_the_baseline_is_lost(damaged: ReevalBuild, tmp_path: Path) -> None:
-    with sqlite3.connect(damaged.store / "store.sqlite") as database:
+    with opened_index(damaged.store) as database:
         (output,) = database.execute("SELECT output FROM records WHERE phase = 'snapshot'").fetchone()
     for kept in objects(damaged.store):
         if kept.digest.hex() in output:
