@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import signal
 import sys
 from importlib import import_module
@@ -65,8 +66,19 @@ def _stop(number: int, _frame: object) -> NoReturn:
     raise StopRequest(128 + number)
 
 
+def _open_missing_streams() -> None:
+    """Python has None for a stream that was closed when it began, and whoever opens a file then gets its number."""
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        if getattr(sys, name) is None:
+            descriptor = os.open(os.devnull, os.O_RDWR)
+            if descriptor != number:
+                os.dup2(descriptor, number)
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115 - it stays open
+
+
 def main() -> None:
     """Run the command line and exit with its code."""
+    _open_missing_streams()
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Not every locale has every letter, and a command must not fail for that.
         sys.stdout.reconfigure(errors="backslashreplace")

@@ -23,7 +23,14 @@ Examples:
 @TARGETS
 @HARNESS
 @settings_options
-@click.option("--format", "style", type=click.Choice(list(GRAPH_STYLES)), default="text", show_default=True)
+@click.option(
+    "--format",
+    "style",
+    type=click.Choice(list(GRAPH_STYLES)),
+    default="text",
+    show_default=True,
+    help="A drawing for people, or one JSON object for programs.",
+)
 def graph(targets: tuple[str, ...], harnesses: tuple[str, ...], settings: Settings, style: str) -> None:
     """Show the phases that the cells of TARGETs need, shared ones once. Nothing is built."""
     cells = select_cells(targets, harnesses, settings.sandbox)

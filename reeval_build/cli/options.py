@@ -40,12 +40,21 @@ class FileToWrite(click.Path):
         return path
 
 
+class _Directory(click.Path):
+    """A directory, by a path that is not empty: an empty variable of a script is not the working directory."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 - click's signature
+        if value == "":
+            self.fail("it is empty", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 def settings_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that choose the store and the machines; the command gets them as `settings`."""
 
     @click.option(
         "--store",
-        type=click.Path(file_okay=False, path_type=Path),
+        type=_Directory(file_okay=False, path_type=Path),
         help="Keep results in this directory (default: $REEVAL_BUILD_HOME, else the user's cache directory).",
     )
     @click.option(

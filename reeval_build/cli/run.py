@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from pathlib import Path
+from typing import BinaryIO, cast
 
 import click
 
@@ -36,8 +38,27 @@ def run(cell: str, command: tuple[str, ...], settings: Settings, diff_json: Path
     chosen = select_cell(cell, settings.sandbox)
     with opened(settings) as app:
         graph = app.plan([chosen])
-        done = app.attempt(graph, command, Progress(graph), stdout=sys.stdout.buffer, stderr=sys.stderr.buffer)
-    click.echo(changes_text(chosen, done))
+        output = _Lines(sys.stdout.buffer)
+        done = app.attempt(graph, command, Progress(graph), stdout=cast("BinaryIO", output), stderr=sys.stderr.buffer)
+    click.echo(output.missing_newline + changes_text(chosen, done))
     if diff_json is not None:
         diff_json.write_text(changes_json(chosen, command, done) + "\n", encoding="utf-8")
     return done.exit_code
+
+
+class _Lines(io.RawIOBase):
+    """Passes bytes on, and knows whether the last line was ended."""
+
+    def __init__(self, target: BinaryIO) -> None:
+        self._target = target
+        self.missing_newline = ""
+
+    def write(self, data: bytes, /) -> int:  # type: ignore[override]  # what is written here is bytes
+        """Pass `data` on."""
+        if data:
+            self.missing_newline = "" if data.endswith(b"\n") else "\n"
+        return self._target.write(data)
+
+    def flush(self) -> None:
+        """Pass on what is held back."""
+        self._target.flush()

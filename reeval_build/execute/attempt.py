@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 import attrs
 
 from reeval_build.digest import Digest
+from reeval_build.errors import InfraError
 from reeval_build.execute import trees
 from reeval_build.execute.ignore import ignored
 from reeval_build.paths import Parts
-from reeval_build.state.delta import DeltaEntry
-from reeval_build.state.workspace import apply_entries
+from reeval_build.state.delta import DeltaEntry, DeltaKind
+from reeval_build.state.workspace import apply_entries, is_replaced
 from reeval_build.tree import directory
 from reeval_build.tree.compare import Change, compare
 from reeval_build.tree.draft import Draft
@@ -75,8 +76,11 @@ def changes_since(snapshot: SnapshotOutput, ran: Ran, context: Context) -> tuple
     What counts as a change: see `docs/adr/0004-what-counts-as-a-change.md`.
 
     Raises:
+        InfraError: when the command put something else in the workspace's place.
         LostObjectError: when the store lacks a piece of the snapshot's baseline.
     """
+    if is_replaced(ran.workspace, [entry for entry in ran.entries if entry.kind is not DeltaKind.DELETED]):
+        raise InfraError("the command put something else in the place of the workspace: its changes cannot be told")
     load, made = trees.loader(context.objects), _Directories()
     draft = Draft(load, snapshot.baseline)
     apply_entries(draft, ran.workspace, ran.entries)

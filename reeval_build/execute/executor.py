@@ -17,12 +17,12 @@ from reeval_build.execute.threads import Workers, workers
 from reeval_build.plan.graph import Graph, content_key
 from reeval_build.plan.outputs import Output, content_of
 from reeval_build.plan.record import cell_record
-from reeval_build.ports.events import NodeFinished, NodeWaiting, ObjectLost, Status
+from reeval_build.ports.events import CellNotRecorded, NodeFinished, NodeWaiting, ObjectLost, Status
 from reeval_build.ports.objects import LostObjectError
 from reeval_build.ports.records import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from concurrent.futures import Future
 
     from reeval_build.execute.context import Context
@@ -63,6 +63,31 @@ class _Built:
     seconds: float
 
 
+@attrs.frozen(kw_only=True)
+class _Ended:
+    """What became of a piece of work, and how long it took from when a thread took it up."""
+
+    seconds: float
+    result: _Built | None = None
+    error: Exception | None = None
+
+    def built(self) -> _Built:
+        """What it returned. Raises what it raised."""
+        if self.error is not None:
+            raise self.error
+        assert self.result is not None, "work returns or raises"
+        return self.result
+
+
+def _timed(work: Callable[[], _Built]) -> _Ended:
+    began = time.monotonic()
+    try:
+        result = work()
+    except Exception as error:  # noqa: BLE001 - it is raised again where it is dealt with
+        return _Ended(seconds=time.monotonic() - began, error=error)
+    return _Ended(seconds=time.monotonic() - began, result=result)
+
+
 def execute(graph: Graph, context: Context, *, jobs: int, listen: Listener, verify: bool = False) -> Outcome:
     """Build what of `graph` is not built yet.
 
@@ -86,18 +111,19 @@ class _Run:
         self._began = time.monotonic()
         self._results: dict[Digest, NodeResult] = {}
         self._waiting: dict[Digest, None] = {}
-        self._running: dict[Digest, float] = {}
+        self._running: set[Digest] = set()
         self._repaired: set[tuple[Digest, Digest]] = set()
 
     def run(self, jobs: int) -> Outcome:
         self._take_known()
         with workers(jobs) as threads:
-            pool: Workers[Digest, _Built] = Workers(threads)
+            pool: Workers[Digest, _Ended] = Workers(threads)
             try:
                 while self._waiting or len(pool):
                     self._begin_ready(pool)
                     for recipe, future in pool.finished() if len(pool) else ():
-                        self._finish(recipe, time.monotonic() - self._running.pop(recipe), future)
+                        self._running.discard(recipe)
+                        self._finish(recipe, future)
             except BaseException:
                 self._context.cancel.set()
                 raise
@@ -109,7 +135,11 @@ class _Run:
         for planned in self._graph.cells:
             snapshot = self._results[planned.snapshot].output
             if snapshot is not None:
-                self._context.records.keep_cell(cell_record(planned, self._graph, snapshot))
+                try:
+                    self._context.records.keep_cell(cell_record(planned, self._graph, snapshot))
+                except InfraError as problem:
+                    # The snapshot is recorded, which is what counts; the next build writes this down.
+                    self._listen(CellNotRecorded(cell=planned.cell.name, problem=str(problem)))
 
     def _take_known(self) -> None:
         """Take what is recorded under the recipe keys, and mark for work only what a cell still lacks."""
@@ -143,7 +173,7 @@ class _Run:
                 pending += [parent.recipe for parent in self._graph.nodes[recipe].parents]
         return lacking
 
-    def _begin_ready(self, pool: Workers[Digest, _Built]) -> None:
+    def _begin_ready(self, pool: Workers[Digest, _Ended]) -> None:
         for recipe in list(self._waiting):
             node = self._graph.nodes[recipe]
             results = [self._results.get(parent.recipe) for parent in node.parents]
@@ -153,9 +183,9 @@ class _Run:
                 self._end(recipe, NodeResult(status=Status.SKIPPED))
             elif None not in results:
                 del self._waiting[recipe]
-                self._running[recipe] = time.monotonic()
+                self._running.add(recipe)
                 inputs = {parent.role: self._output(parent.recipe) for parent in node.parents}
-                pool.begin(recipe, partial(self._build, node, inputs))
+                pool.begin(recipe, partial(_timed, partial(self._build, node, inputs)))
 
     def _output(self, recipe: Digest) -> Output:
         output = self._results[recipe].output
@@ -200,9 +230,11 @@ class _Run:
         self._context.records.publish(record, recipe=node.recipe)
         return _Built(record=record, hit=False, seconds=seconds)
 
-    def _finish(self, recipe: Digest, seconds: float, future: Future[_Built]) -> None:
+    def _finish(self, recipe: Digest, future: Future[_Ended]) -> None:
+        ended = future.result()
+        seconds = ended.seconds
         try:
-            built = future.result()
+            built = ended.built()
         except LostObjectError as lost:
             self._repair(recipe, lost, seconds)
         except InfraError as problem:

@@ -62,7 +62,7 @@ def _git(root: str, arguments: list[str], standard_input: bytes) -> bytes:
     env |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_CEILING_DIRECTORIES": root}
     try:
         done = subprocess.run(
-            ["git", "-c", "safe.directory=*", "-C", root, *arguments],
+            ["git", "-c", "safe.directory=*", "-c", f"core.excludesFile={os.devnull}", "-C", root, *arguments],
             input=standard_input,
             capture_output=True,
             env=env,

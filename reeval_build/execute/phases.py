@@ -22,7 +22,7 @@ from reeval_build.plan.work import (
 )
 from reeval_build.ports.engine import CommandTimeoutError
 from reeval_build.state.state import PlacedTree, State
-from reeval_build.state.workspace import tree_at
+from reeval_build.state.workspace import is_replaced, tree_at
 from reeval_build.tree.directory import Entry
 from reeval_build.tree.draft import Draft
 
@@ -79,9 +79,9 @@ def _state(inputs: Mapping[str, Output]) -> State:
 def _run_step(work: InstallWork | SetupWork, state: State, context: Context, log: Path) -> StateOutput:
     env = dict(work.env) if isinstance(work, SetupWork) else {}
     cwd = work.cwd if isinstance(work, SetupWork) else "/"
-    objects = context.objects
+    objects, engine = context.objects, context.engines(work.engine)
     with (
-        context.engines(work.engine).start(state, cancel=context.cancel) as sandbox,
+        engine.start(state, cancel=context.cancel) as sandbox,
         objects.batch() as batch,
         log.open("wb") as output,
     ):
@@ -98,7 +98,10 @@ def _run_step(work: InstallWork | SetupWork, state: State, context: Context, log
             raise StepFailedError(work.phase, work.run, error.message, log=log) from error
         if code != 0:
             raise StepFailedError(work.phase, work.run, f"failed with exit code {code}", log=log)
-        return StateOutput(state=state.on_top(trees.save_delta(batch, sandbox.capture(batch))))
+        entries = sandbox.capture(batch)
+        if is_replaced(engine.layout.workspace, entries):
+            raise StepFailedError(work.phase, work.run, "left no directory where the workspace was", log=log)
+        return StateOutput(state=state.on_top(trees.save_delta(batch, entries)))
 
 
 def _place(files: Sequence[PlacedFile], context: Context) -> TreeOutput:

@@ -50,7 +50,15 @@ class ObjectLost:
     problem: str
 
 
-Event: TypeAlias = NodeWaiting | NodeFinished | ObjectLost
+@attrs.frozen(kw_only=True)
+class CellNotRecorded:
+    """The record of a cell, which is built, could not be written."""
+
+    cell: str
+    problem: str
+
+
+Event: TypeAlias = NodeWaiting | NodeFinished | ObjectLost | CellNotRecorded
 
 
 class Listener(Protocol):

@@ -41,7 +41,8 @@ def changes_json(cell: Cell, command: Sequence[str], done: Attempt) -> str:
 
 
 def _path(change: Change) -> str:
-    return display(b"/".join(change.parts))
+    """The path as text, no two alike: a backslash is escaped, too."""
+    return display(b"/".join(change.parts).replace(b"\\", b"\\\\"))
 
 
 def _entry(entry: Entry | None) -> dict[str, object] | None:

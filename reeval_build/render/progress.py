@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from reeval_build.ports.events import NodeFinished, NodeWaiting, ObjectLost
+from reeval_build.ports.events import CellNotRecorded, NodeFinished, NodeWaiting, ObjectLost
 
 if TYPE_CHECKING:
     from reeval_build.digest import Digest
@@ -48,3 +48,5 @@ class Progress:
                 return f"waiting {node.phase:<10}{node.label}  for {owner}, which is building it"
             case ObjectLost(problem=problem):
                 return f"reeval: warning: {problem}; what it belonged to is built again"
+            case CellNotRecorded(cell=cell, problem=problem):
+                return f"reeval: warning: {cell} is built, but its record could not be written: {problem}"

@@ -12,6 +12,7 @@ from reeval_build.digest import Digest, Domain
 from reeval_build.paths import Parts
 
 STATE: Final = Domain("state", 1)
+RESTORED: Final = Domain("restored", 1)
 
 
 @attrs.frozen
@@ -62,6 +63,12 @@ class State:
     def content(self) -> Digest:
         """What identifies the state: equal for equal bases and deltas, on every engine and machine."""
         return STATE.digest(canon.encode([self.base, [_identity(delta) for delta in self.deltas]]))
+
+    @cached_property
+    def restored(self) -> Digest:
+        """What identifies the state together with the times it is restored with: states of one content may differ."""
+        times = [delta.times if isinstance(delta, StepDelta) else None for delta in self.deltas]
+        return RESTORED.digest(canon.encode([self.content, times]))
 
 
 def _identity(delta: Delta) -> canon.Value:

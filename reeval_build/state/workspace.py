@@ -25,6 +25,11 @@ class DeltaLoader(Protocol):
         """The entries, in order. Raises what the store raises when they are not there."""
 
 
+def is_replaced(place: Parts, entries: Iterable[DeltaEntry]) -> bool:
+    """Whether a delta leaves something else than a directory at `place`, or on the way to it."""
+    return any(entry.parts == place[: len(entry.parts)] and entry.kind is not DeltaKind.DIRECTORY for entry in entries)
+
+
 def tree_at(state: State, place: Parts, load: Loader, load_delta: DeltaLoader) -> Draft:
     """The files at `place` in `state`, where `place` is where a placed tree of the state stands.
 

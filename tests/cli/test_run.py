@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -96,6 +97,41 @@ def changes(reeval: ReevalBuild, script: str, *, code: int = 0) -> Change:
     assert listed[0] == (f"{len(found)} changed since the snapshot" if found else "nothing changed since the snapshot")
     assert listed[1:] == [f"  {how:<8} {path}" for path, how in found.items()]
     return found
+
+
+def test_the_user_s_own_ignore_file_does_not_count(built: ReevalBuild, tmp_path: Path) -> None:
+    (tmp_path / "git").mkdir()
+    (tmp_path / "git" / "ignore").write_text("*.secret\n")
+    theirs = ReevalBuild(built.directory, built.store, env={"XDG_CONFIG_HOME": str(tmp_path)})
+
+    assert changes(theirs, "echo 1 > n.secret") == {"n.secret": "added"}
+
+
+def test_two_names_that_differ_in_an_escape_are_listed_apart(built: ReevalBuild) -> None:
+    done = built("run", "base@fake", "--", "touch", "a\nb", "a\\nb")
+
+    assert sorted(done.stdout.splitlines()[1:]) == ["  added    a\\\\nb", "  added    a\\nb"]
+
+
+def test_a_command_that_replaces_the_workspace_is_said_to_have_done_so(built: ReevalBuild) -> None:
+    done = built("run", "base@fake", "--", "sh", "-c", "cd ..; mv workspace w; ln -s w workspace", code=3)
+
+    assert "put something else in the place of the workspace" in done.stderr
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", ">&- 2>&- <&-"])
+def test_closed_standard_streams_are_no_trouble(built: ReevalBuild, closed: str) -> None:
+    command = f"exec {sys.executable} -m reeval_build run base@fake --sandbox fake -- true {closed}"
+    env = {**os.environ, "REEVAL_BUILD_HOME": str(built.store)}
+    done = subprocess.run(["sh", "-c", command], cwd=built.directory, env=env, capture_output=True, check=False)
+
+    assert (done.returncode, b"Traceback" in done.stderr) == (0, False)
+
+
+def test_the_list_of_changes_begins_a_line_of_its_own(built: ReevalBuild) -> None:
+    assert built("run", "base@fake", "--", "printf", "x").stdout.startswith("x\nbase@fake: ")
+    assert built("run", "base@fake", "--", "printf", "x\\n").stdout.startswith("x\nbase@fake: ")
+    assert built("run", "base@fake", "--", "true").stdout.startswith("base@fake: ")
 
 
 @pytest.mark.parametrize(
@@ -293,7 +329,7 @@ def test_output_and_errors_of_the_command_are_kept_apart(own: ReevalBuild) -> No
 
     done = own("run", "base@fake", "--", "sh", "-c", "echo one; echo two >&2; printf three; printf four >&2")
 
-    assert done.stdout == "one\nthreebase@fake: nothing changed since the snapshot\n"
+    assert done.stdout == "one\nthree\nbase@fake: nothing changed since the snapshot\n"
     assert done.stderr.endswith("two\nfour")
 
 

@@ -44,7 +44,7 @@ def base(bench: Workbench, engine: PrivateEngine) -> State:
 
 
 def image_of(state: State) -> str:
-    return f"{REPOSITORY}:{state.content.hex}"
+    return f"{REPOSITORY}:{state.restored.hex}"
 
 
 def prune(client: docker.DockerClient, engine: PrivateEngine) -> None:
@@ -143,7 +143,7 @@ def test_an_image_is_loaded_once_for_a_state_and_each_one_below_it(bench, base, 
     assert client.images.get(image_of(two)).attrs == loaded[image_of(two)]
     layers = [len(attrs["RootFS"]["Layers"]) for attrs in loaded.values()]
     assert layers == [layers[0], layers[0] + 1, layers[0] + 2]
-    assert loaded[image_of(two)]["Config"]["Labels"][STATE_LABEL] == two.content.hex
+    assert loaded[image_of(two)]["Config"]["Labels"][STATE_LABEL] == two.restored.hex
 
 
 def test_only_the_deltas_above_the_nearest_image_are_read_from_the_store(bench, base):
@@ -189,7 +189,7 @@ def test_a_base_that_went_away_during_the_run_is_pulled_again(bench, client, eng
 
 def test_an_image_that_only_has_the_name_of_a_state_is_not_taken_for_it(bench, base, client, engine):
     state = bench.place(base, "workspace", {"a": b"right"})
-    client.images.get(engine.busybox).tag(REPOSITORY, state.content.hex)
+    client.images.get(engine.busybox).tag(REPOSITORY, state.restored.hex)
 
     with bench.sandbox(state) as sandbox:
         assert succeed(sandbox, "cat /workspace/a") == b"right"
@@ -198,9 +198,9 @@ def test_an_image_that_only_has_the_name_of_a_state_is_not_taken_for_it(bench, b
 def test_an_image_of_another_format_is_made_anew(bench, base, client, engine):
     state = bench.place(base, "workspace", {"a": b"right"})
     container = client.api.create_container(
-        engine.busybox, "true", labels={STATE_LABEL: state.content.hex, FORMAT_LABEL: "0"}
+        engine.busybox, "true", labels={STATE_LABEL: state.restored.hex, FORMAT_LABEL: "0"}
     )
-    client.api.commit(container, REPOSITORY, state.content.hex)
+    client.api.commit(container, REPOSITORY, state.restored.hex)
     client.api.remove_container(container)
 
     with bench.sandbox(state) as sandbox:

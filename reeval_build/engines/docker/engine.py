@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from reeval_build.state.delta import DeltaEntry
     from reeval_build.state.state import State
 
+_TRIES: Final = 3
 _LAYOUT: Final = Layout(workspace=(WORKSPACE.strip("/").encode(),), home=(HOME.strip("/").encode(),))
 
 
@@ -81,12 +82,23 @@ class DockerEngine:
         """See `ports.engine.Engine.start`."""
         parts = self._connected()
         known = self._prepared(parts.connection)
-        image = parts.images.provide(state, cancel=cancel)
-        if cancel.is_set():
-            raise CancelledError
-        with running(parts.connection, image, owner=current_owner()) as container:
+        with ExitStack() as held:
+            container = self._begin(state, parts, held, cancel)
             read_delta = partial(self._read_delta, parts.connection, known)
             yield ContainerSandbox(parts.connection, container, read_delta, cancel=cancel)
+
+    def _begin(self, state: State, parts: _Parts, held: ExitStack, cancel: Cancellation) -> str:
+        """Start a container of `state`, again if somebody removes its image, or it, before it runs."""
+        for tries_left in reversed(range(_TRIES)):
+            image = parts.images.provide(state, cancel=cancel)
+            if cancel.is_set():
+                raise CancelledError
+            try:
+                return held.enter_context(running(parts.connection, image, owner=current_owner()))
+            except EngineRefusalError:
+                if not tries_left:
+                    raise
+        raise AssertionError("the last try returns or raises")
 
     def close(self) -> None:
         """Close the connections to the engine."""
@@ -132,6 +144,7 @@ def _upper(connection: Connection, container: str) -> Path | None:
     """The directory that has the changes of a container, if it can be read from here."""
     with connection.asked_to("look at a container"):
         details = connection.quick.inspect_container(container)
-    upper = Path(details["GraphDriver"]["Data"]["UpperDir"])
-    is_going = details["State"]["Dead"] or details["State"]["Status"] == "removing"
-    return upper if upper.is_dir() and not is_going else None
+    if details["State"]["Dead"] or details["State"]["Status"] == "removing":
+        return None
+    upper = (details["GraphDriver"]["Data"] or {}).get("UpperDir")
+    return Path(upper) if upper and Path(upper).is_dir() else None

@@ -139,7 +139,7 @@ class StateImages:
         return None
 
     def _find(self, state: State) -> _Found | None:
-        content = state.content.hex
+        content = state.restored.hex
         details = self._connection.find_image(f"{REPOSITORY}:{content}")
         if details is None:
             return None
@@ -150,7 +150,7 @@ class StateImages:
 
     def _lock(self, state: State) -> threading.Lock:
         with self._guard:
-            return self._locks[state.content]
+            return self._locks[state.restored]
 
 
 def _below(state: State, count: int) -> State:
@@ -159,7 +159,7 @@ def _below(state: State, count: int) -> State:
 
 def _image(state: State, base: BaseImage, layers: tuple[str, ...]) -> StateImage:
     return StateImage(
-        name=f"{REPOSITORY}:{state.content.hex}",
+        name=f"{REPOSITORY}:{state.restored.hex}",
         operating_system=base.operating_system,
         architecture=base.architecture,
         variant=base.variant,
@@ -170,7 +170,7 @@ def _image(state: State, base: BaseImage, layers: tuple[str, ...]) -> StateImage
 
 
 def _labels(state: State) -> dict[str, str]:
-    return {STATE_LABEL: state.content.hex, FORMAT_LABEL: _FORMAT}
+    return {STATE_LABEL: state.restored.hex, FORMAT_LABEL: _FORMAT}
 
 
 def _until(cancel: Cancellation, chunks: Iterable[bytes]) -> Iterator[bytes]:

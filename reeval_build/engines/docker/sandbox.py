@@ -60,6 +60,9 @@ class ContainerSandbox:
         timeout_s: float | None = None,
     ) -> int:
         """See `ports.engine.Sandbox.execute`."""
+        for text in (*command, cwd, *env, *env.values()):
+            if not text.isprintable() and any("\ud800" <= character <= "\udfff" for character in text):
+                raise InfraError(f"{text!r} is not valid Unicode, and an engine takes nothing else")
         limits = _Limits(self._cancel, timeout_s)
         try:
             limits.check()
