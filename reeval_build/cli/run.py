@@ -53,10 +53,10 @@ class _Lines(io.RawIOBase):
         self._target = target
         self.missing_newline = ""
 
-    def write(self, data: bytes, /) -> int:  # type: ignore[override]  # what is written here is bytes
+    def write(self, data: bytes | memoryview, /) -> int:  # type: ignore[override]  # what engines write
         """Pass `data` on."""
         if data:
-            self.missing_newline = "" if data.endswith(b"\n") else "\n"
+            self.missing_newline = "" if bytes(data[-1:]) == b"\n" else "\n"
         return self._target.write(data)
 
     def flush(self) -> None:
