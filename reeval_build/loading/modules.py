@@ -6,7 +6,7 @@ import importlib.util
 import os
 import sys
 import traceback
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -30,10 +30,16 @@ def load_environments(file: Path, *, shown: str) -> tuple[Environment, ...]:
     Raises:
         DefinitionError: when the file cannot be read, fails while it runs, or has a mistake; names it as `shown`.
     """
-    with importing_from(file.parent, Path.cwd()), _printing_to_standard_error():
+    with importing_from(file.parent, *_working_directory()), _printing_to_standard_error():
         namespace = _run(file, shown)
     found = {id(value): value for value in namespace.values() if isinstance(value, Environment)}
     return tuple(dict.fromkeys(found.values()))
+
+
+def _working_directory() -> Iterator[Path]:
+    # It may have been removed.
+    with suppress(FileNotFoundError):
+        yield Path.cwd()
 
 
 def _run(file: Path, shown: str) -> dict[str, object]:

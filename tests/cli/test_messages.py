@@ -10,10 +10,10 @@ import pytest
 
 from tests.support.cli import ReevalBuild
 from tests.support.index import opened_index
+from tests.support.projects import Project
 
 if TYPE_CHECKING:
     from tests.support.cli import Done
-    from tests.support.projects import Project
 
 FINE = 'one = define_environment("one", {"sandbox": fake_sandbox()})\n'
 
@@ -357,3 +357,40 @@ def test_a_store_that_is_a_file_is_refused(project: Project, reeval: ReevalBuild
     (said,) = by_variable("build", code=3).messages
     assert said.startswith(f"reeval: the store at {file} cannot be used: ")
     assert file.read_text() == "a file\n"
+
+
+def test_places_may_have_any_bytes_in_their_names(tmp_path: Path) -> None:
+    project = Project(tmp_path / b"pr\xe9 \n oject".decode("utf-8", "surrogateescape"))
+    reeval = ReevalBuild(project.directory, tmp_path / b"st\xff \n ore".decode("utf-8", "surrogateescape"))
+    project.repository("app", {"main.txt": "main\n"}).git("tag", "v1.0.0")
+    project.write("rules.md", "Be good.\n")
+    project.define(
+        """
+        one = define_environment("one", {
+            "sandbox": fake_sandbox(), "workspace": git("app", ref="v1.0.0", init=True), "rules": file("rules.md"),
+            "setup": ["echo made > made"],
+        })
+        bad = define_environment("bad", {
+            "sandbox": fake_sandbox(), "rules": file("gone.md"), "workspace": git("gone"), "setup": ["exit 1"],
+        })
+        """
+    )
+
+    built = reeval.build(code=3)
+
+    assert built.labels("failed") == ["rules AGENTS.md", "workspace gone"]
+    assert len(built.messages) == 2
+    assert reeval.build("env.py::one").ran == []
+    done = reeval("run", "one@fake", "--", "sh", "-c", "cat made; touch new")
+    assert done.stdout == "made\none@fake: 1 changed since the snapshot\n  added    new\n"
+
+
+def test_a_working_directory_that_is_gone_is_no_trouble_for_absolute_paths(
+    project: Project, reeval: ReevalBuild, tmp_path: Path
+) -> None:
+    file = project.define(FINE)
+    script = f'mkdir {tmp_path}/gone && cd {tmp_path}/gone && rmdir {tmp_path}/gone && exec "$@"'
+    elsewhere = ReevalBuild(reeval.directory, reeval.store, prefix=("sh", "-c", script, "sh"))
+
+    assert elsewhere.build(file).summary["failed"] == 0
+    assert elsewhere("build", "env.py", code=2).messages == ["reeval: env.py: there is no such file or directory"]

@@ -28,7 +28,7 @@ _TABLES: Final[dict[str, dict[str, type]]] = {
         "material": bytes,
         "seconds": float,
         "built_at": str,
-        "log": str,
+        "log": bytes,
         "check": bytes,
     },
     "recipes": {"recipe": bytes, "key": bytes},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, cast
 
@@ -83,7 +84,9 @@ class LocalRecords:
     def publish(self, record: Record, *, recipe: Digest) -> None:
         """See `ports.records.Records.publish`."""
         output = json.dumps(_CONVERTER.unstructure(record.output, Output), sort_keys=True)
-        row = (record.key.raw, record.phase, output, record.material, record.seconds, record.log)
+        # The path of a store may be any bytes.
+        log = None if record.log is None else os.fsencode(record.log)
+        row = (record.key.raw, record.phase, output, record.material, record.seconds, log)
         with self._database.writing() as connection:
             connection.execute(
                 'INSERT OR REPLACE INTO records (key, phase, output, material, seconds, log, built_at, "check")'
@@ -133,13 +136,13 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def _check(row: tuple[bytes, str, str, bytes, float, str | None]) -> bytes:
+def _check(row: tuple[bytes, str, str, bytes, float, bytes | None]) -> bytes:
     """A digest of what a row says: the database does not notice a byte that changed on the disk."""
     key, phase, output, material, seconds, log = row
     return RECORD.digest(canon.encode([key, phase, output, material, repr(seconds), log])).raw
 
 
-def _record(row: tuple[bytes, str, str, bytes, float, str | None, bytes]) -> Record | None:
+def _record(row: tuple[bytes, str, str, bytes, float, bytes | None, bytes]) -> Record | None:
     """The record of a row of `_COLUMNS`, or None for one that is not as it was written, which is as good as none."""
     key, phase, output, material, seconds, log, check = row
     try:
@@ -154,5 +157,5 @@ def _record(row: tuple[bytes, str, str, bytes, float, str | None, bytes]) -> Rec
         output=_CONVERTER.structure(json.loads(output), cast("type[Output]", Output)),
         material=material,
         seconds=seconds,
-        log=log,
+        log=None if log is None else os.fsdecode(log),
     )
