@@ -11,16 +11,11 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 
 import attrs
 
-from reeval_build.errors import InfraError, PlanError
+from reeval_build.errors import InfraError
 from reeval_build.execute.attempt import Attempt, changes_since, run_command
 from reeval_build.execute.context import Context
 from reeval_build.execute.executor import Outcome, execute
 from reeval_build.execute.resolve import resolve
-from reeval_build.loading.targets import Found, find_environments
-from reeval_build.model.cells import Cell
-from reeval_build.model.harnesses import HARNESSES
-from reeval_build.model.merge import merge
-from reeval_build.model.spec import DockerSandbox, FakeSandbox
 from reeval_build.plan.outputs import SnapshotOutput
 from reeval_build.plan.planner import plan
 from reeval_build.ports.events import ObjectLost
@@ -32,7 +27,8 @@ if TYPE_CHECKING:
 
     from reeval_build.digest import Digest
     from reeval_build.execute.context import Engines
-    from reeval_build.model.spec import GitWorkspace, Sandbox
+    from reeval_build.model.cells import Cell
+    from reeval_build.model.spec import GitWorkspace
     from reeval_build.plan.graph import Graph
     from reeval_build.plan.resolution import ResolvedTree
     from reeval_build.ports.engine import Engine
@@ -41,7 +37,6 @@ if TYPE_CHECKING:
     from reeval_build.ports.sources import GitTrees
 
 HOME_VARIABLE: Final = "REEVAL_BUILD_HOME"
-_SANDBOXES: Final[dict[str, type[Sandbox]]] = {"docker": DockerSandbox, "fake": FakeSandbox}
 
 
 @attrs.frozen(kw_only=True)
@@ -60,47 +55,6 @@ def default_store() -> Path:
     import platformdirs
 
     return Path(platformdirs.user_cache_dir("reeval-build", appauthor=False))
-
-
-def select_cells(targets: Sequence[str], harnesses: Sequence[str], sandbox: str) -> tuple[Cell, ...]:
-    """The cells of every environment of `targets` on every harness.
-
-    Raises:
-        DefinitionError, PlanError: as `find_environments` does.
-    """
-    found = find_environments(targets or ["."])
-    return tuple(_cell(one, harness, sandbox) for one in found for harness in dict.fromkeys(harnesses))
-
-
-def select_cell(name: str, sandbox: str) -> Cell:
-    """The cell that `NAME@HARNESS` or `FILE::NAME@HARNESS` means.
-
-    Raises:
-        PlanError: for a name of another shape, an unknown harness, or no such environment.
-    """
-    target, at, harness = name.rpartition("@")
-    _file, separator, environment = target.rpartition("::")
-    if not at or not environment:
-        raise PlanError(f'"{name}" is not a cell: it is NAME@HARNESS or FILE::NAME@HARNESS')
-    if harness not in HARNESSES:
-        raise PlanError(f'there is no harness "{harness}"; there are {", ".join(HARNESSES)}')
-    found = find_environments([target if separator else "."])
-    for one in found:
-        if one.environment.name == environment:
-            return _cell(one, harness, sandbox)
-    names = ", ".join(one.environment.name for one in found)
-    raise PlanError(f'there is no environment "{environment}" here; there are {names}')
-
-
-def _cell(found: Found, harness: str, sandbox: str) -> Cell:
-    merged = merge(found.environment.layers)
-    return Cell(
-        environment=found.environment,
-        harness=HARNESSES[harness],
-        merged=merged,
-        sandbox=merged.sandbox or _SANDBOXES[sandbox](),
-        file=found.file,
-    )
 
 
 class App:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import click
 
-from reeval_build.app import Settings, opened, select_cells
+from reeval_build.app import Settings, opened
 from reeval_build.cli.boundary import INFRA, say
 from reeval_build.cli.options import HARNESS, TARGETS, settings_options
+from reeval_build.loading.selection import select_cells
 from reeval_build.render.outcome import failures, outcome_json, outcome_text
 from reeval_build.render.progress import Progress
 
@@ -16,7 +17,8 @@ from reeval_build.render.progress import Progress
 Examples:
   reeval-build build                                    every environment below this directory
   reeval-build build env.py --harness claude-code --harness codex
-  reeval-build build env.py::base --sandbox fake --json"""
+  reeval-build build env.py::base --sandbox fake --json
+  reeval-build build evals/checkout.eval.py             what its evals run in"""
 )
 @TARGETS
 @HARNESS
@@ -25,8 +27,9 @@ Examples:
 def build(targets: tuple[str, ...], harnesses: tuple[str, ...], settings: Settings, *, as_json: bool) -> int:
     """Build the snapshots of the environments that TARGETs define.
 
-    A TARGET is a Python file, a directory, or FILE::NAME for one environment; the default is this directory. What
-    is built already is not built again.
+    A TARGET is a Python file, a directory, or FILE::NAME for one environment; the default is this directory. An eval
+    file (.eval.py) that imports reeval_python gives what its evals declare; so does a JSON file with a declaration
+    tree or an environment in reeval's wire form, and standard input for `-`. What is built already is not built again.
     """
     cells = select_cells(targets, harnesses, settings.sandbox)
     with opened(settings) as app:

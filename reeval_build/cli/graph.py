@@ -6,8 +6,9 @@ from typing import Final
 
 import click
 
-from reeval_build.app import Settings, opened, select_cells
+from reeval_build.app import Settings, opened
 from reeval_build.cli.options import HARNESS, TARGETS, settings_options
+from reeval_build.loading.selection import select_cells
 from reeval_build.render.graph import graph_json, graph_text
 from reeval_build.render.progress import warn
 

@@ -24,7 +24,7 @@ HARNESS: Final = click.option(
     default=["fake"],
     show_default=True,
     type=click.Choice(list(HARNESSES)),
-    help="Build for this kind of harness; may be given several times.",
+    help="The harness of what declares none itself; may be given several times.",
 )
 
 

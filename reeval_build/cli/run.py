@@ -9,8 +9,9 @@ from typing import BinaryIO, cast
 
 import click
 
-from reeval_build.app import Settings, opened, select_cell
+from reeval_build.app import Settings, opened
 from reeval_build.cli.options import FileToWrite, settings_options
+from reeval_build.loading.selection import select_cell
 from reeval_build.render.changes import changes_json, changes_text
 from reeval_build.render.progress import Progress
 
@@ -32,7 +33,8 @@ Examples:
 def run(cell: str, command: tuple[str, ...], settings: Settings, diff_json: Path | None) -> int:
     """Run COMMAND in the workspace of a sandbox started from the snapshot of CELL, and list what it changed.
 
-    CELL is NAME@HARNESS, or FILE::NAME@HARNESS; it is built first if it has to be. The exit code is the command's.
+    CELL is NAME@HARNESS, or FILE::NAME@HARNESS; it is built first if it has to be. For a harness that an eval declares,
+    HARNESS is its id, such as codex:gpt-5, or its kind when only one is of it. The exit code is the command's.
     Paths that the workspace's own .gitignore files leave out do not count as changes.
     """
     chosen = select_cell(cell, settings.sandbox)

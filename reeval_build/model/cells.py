@@ -14,17 +14,24 @@ from reeval_build.model.spec import Sandbox
 class Cell:
     """One environment on one harness, merged, with its sandbox decided.
 
-    `file` is the file the environment was found in, as messages name it.
+    `harness_id` is what the harness is called when that is more than its kind, such as `codex:gpt-5`. `file` is the
+    file the environment was found in, as messages name it.
     """
 
     environment: Environment
     harness: Harness
     merged: Merged
     sandbox: Sandbox
+    harness_id: str | None = None
 
     file: str = attrs.field(eq=False)
 
     @property
     def name(self) -> str:
         """How people name the cell: `ENVIRONMENT@HARNESS`."""
-        return f"{self.environment.name}@{self.harness.kind}"
+        return f"{self.environment.name}@{self.harness_name}"
+
+    @property
+    def harness_name(self) -> str:
+        """What its harness is called: an id, or a kind."""
+        return self.harness.kind if self.harness_id is None else self.harness_id

@@ -78,9 +78,13 @@ UNSUPPORTED: Final[tuple[Callable[[Spec], Iterable[str]], ...]] = (
 
 def unsupported(environment: Environment) -> tuple[str, ...]:
     """A problem for everything in the last layer of an environment that is not supported: the others were asked."""
-    spec = environment.layers[-1].spec
+    return unsupported_in(environment.layers[-1].spec, f'defineEnvironment("{environment.name}")')
+
+
+def unsupported_in(spec: Spec, where: str) -> tuple[str, ...]:
+    """A problem for everything in a spec that is not supported; `where` is what messages call what says it."""
     return tuple(
-        f'{name} in defineEnvironment("{environment.name}") is not supported by this version of reeval-build yet'
+        f"{name} in {where} is not supported by this version of reeval-build yet"
         for names in UNSUPPORTED
         for name in names(spec)
     )

@@ -144,7 +144,7 @@ def _cell_key(cell: Cell, snapshot: Digest) -> Digest:
     """Names the cell in records: what it starts from, what it starts with, and what people call it."""
     layers = [layer.name for layer in cell.environment.layers]
     env = dict(cell.merged.literals)
-    return CELL.digest(canon.encode([cell.environment.name, layers, cell.harness.kind, snapshot, {"env": env}]))
+    return CELL.digest(canon.encode([cell.environment.name, layers, cell.harness_name, snapshot, {"env": env}]))
 
 
 def _warnings(cell: Cell, resolution: Resolution) -> Iterable[str]:

@@ -202,14 +202,20 @@ def test_a_target_of_another_kind_is_refused(project: Project, reeval: ReevalBui
     (project.directory / "directory").mkdir()
     path = target.partition("::")[0]
 
-    assert refused(reeval, target) == [f"{path}: a target is a .py file, a directory, or FILE::NAME"]
+    assert refused(reeval, target) == [
+        f"{path}: a target is a .py or .json file, a directory, FILE::NAME, or - for JSON"
+    ]
 
 
 def test_a_directory_without_definitions_is_refused(project: Project, reeval: ReevalBuild) -> None:
     project.write("some/script.py", "raise SystemExit('not a definition')\n")
 
-    assert refused(reeval, "some") == ["some: no .py file below it defines an environment with reeval_build"]
-    assert refused(reeval) == [".: no .py file below it defines an environment with reeval_build"]
+    assert refused(reeval, "some") == [
+        "some: no .py file below it defines an environment with reeval_build, or an eval with reeval_python"
+    ]
+    assert refused(reeval) == [
+        ".: no .py file below it defines an environment with reeval_build, or an eval with reeval_python"
+    ]
 
 
 def test_two_different_environments_of_one_name_are_refused(project: Project, reeval: ReevalBuild) -> None:

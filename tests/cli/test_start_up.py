@@ -12,6 +12,13 @@ if TYPE_CHECKING:
     from tests.support.cli import Done, ReevalBuild
     from tests.support.projects import Project
 
+# What loads eval files and JSON, and reads and writes the wire form.
+LOADERS: Final = (
+    "reeval_build.loading.declar",
+    "reeval_build.loading.runner",
+    "reeval_build.model.wire",
+    "reeval_python",
+)
 STANDARD: Final = frozenset(sys.stdlib_module_names)
 # Python's own modules and attrs ask for these, and go on without them.
 TRIED: Final = frozenset({"annotationlib", "org"})
@@ -41,6 +48,7 @@ def test_help_and_version_import_click_and_nothing_else(reeval: ReevalBuild, opt
 
     assert others(modules) == {"click"}
     assert not modules & {"asyncio", "ssl", "http.client", "sqlite3", "concurrent.futures"}
+    assert not any(module.startswith("reeval_build.loading") for module in modules)
 
 
 @pytest.mark.parametrize("command", ["build", "graph", "run"])
@@ -65,6 +73,7 @@ def test_a_build_that_has_nothing_to_do_imports_only_what_it_reads_with(project:
     modules = imported(reeval("build", env={"PYTHONPROFILEIMPORTTIME": "1"}))
 
     assert others(modules) <= READING
+    assert [module for module in modules if module.startswith(LOADERS)] == []
     assert not modules & {"asyncio", "http.client", "reeval_build.engines.docker"}
 
 

@@ -18,7 +18,7 @@ Value = TypeVar("Value")
 
 @attrs.frozen
 class Definition:
-    """One `define_environment` or `extend`, and what is wrong with it.
+    """One `define_environment` or `extend`, and what is wrong with it; or what else `called` says has such fields.
 
     In the wire form that this package writes, a step of setup may have `inputs`; what authors write is reeval's.
     """
@@ -28,11 +28,12 @@ class Definition:
     problems: list[str] = attrs.field(factory=list)
 
     is_wire: bool = attrs.field(default=False, kw_only=True)
+    called: str = attrs.field(default="", kw_only=True)
 
     @property
     def where(self) -> str:
         """What messages call it."""
-        return f'defineEnvironment("{self.name}")'
+        return self.called or f'defineEnvironment("{self.name}")'
 
     def add(self, problem: str) -> None:
         """Note a mistake."""

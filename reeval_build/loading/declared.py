@@ -1,0 +1,145 @@
+"""Finds environments in what evals declare: in eval files, and in JSON."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import attrs
+
+from reeval_build.errors import DefinitionError
+from reeval_build.loading.declarations import Declared, declared_in
+from reeval_build.loading.declarations_data import canonical, quoted
+from reeval_build.loading.declarations_json import STANDARD_INPUT, read_json
+from reeval_build.loading.declarations_problems import call_of
+from reeval_build.loading.found import NO_ENVIRONMENT, Found
+from reeval_build.loading.runner import collect
+from reeval_build.model.checks import check_fields
+from reeval_build.model.checks.definition import Definition
+from reeval_build.model.environment import Environment
+from reeval_build.model.harness_descriptors import HarnessDescriptor
+from reeval_build.model.harnesses import HARNESSES
+from reeval_build.model.helpers.harnesses import harness_from_wire
+from reeval_build.model.merge import merge
+from reeval_build.model.site import Site
+from reeval_build.model.support import unsupported_in
+from reeval_build.model.wire import checked_wire, unsupported_layers
+
+if TYPE_CHECKING:
+    from reeval_build.loading.declarations_environments import Environment as EnvironmentData
+    from reeval_build.loading.declarations_harnesses import Harness as HarnessData
+    from reeval_build.model.spec import Spec
+
+# What a harness has that is only named, by its id.
+_NAMED: Final = frozenset({"kind", "id"})
+_BEFORE_NAME: Final = "::"
+
+
+def load_eval_file(file: Path, *, shown: str) -> tuple[Found, ...]:
+    """What an eval file declares, each once; its relative paths count from its directory.
+
+    Raises:
+        DefinitionError: when it cannot be loaded, and for every mistake in what it declares; names it as `shown`.
+    """
+    return found_in(collect(file, shown=shown), file=shown, directory=file.absolute().parent)
+
+
+def load_json(source: Path | None, *, shown: str) -> tuple[Found, ...]:
+    """What a JSON file, or standard input when there is none, declares.
+
+    Relative paths count from the file's directory, or the working directory.
+
+    Raises:
+        DefinitionError: when it cannot be read, and for every mistake in what it declares; names it as `shown`.
+    """
+    if source is None:
+        return found_in(read_json(STANDARD_INPUT), file=shown, directory=Path.cwd())
+    # An absolute path is never taken for standard input.
+    try:
+        document = read_json(source.absolute())
+    except DefinitionError as error:
+        raise DefinitionError(*error.problems, file=shown) from error
+    return found_in(document, file=shown, directory=source.absolute().parent)
+
+
+def found_in(document: object, *, file: str, directory: Path) -> tuple[Found, ...]:
+    """What a declaration tree, or an environment alone, declares, in order.
+
+    Args:
+        document: as `declarations.declared_in` takes it.
+        file: how messages name where it comes from.
+        directory: where relative host paths count from.
+
+    Raises:
+        DefinitionError: with every mistake, and with everything that is not supported yet.
+    """
+    reader = _Reader(file, directory)
+    found = tuple(reader.read(declared) for declared in declared_in(document, file=file))
+    if reader.problems:
+        raise DefinitionError(*dict.fromkeys(reader.problems), file=file)
+    return found
+
+
+@attrs.frozen
+class _Reader:
+    """Makes values of what is declared, and collects what is wrong with it."""
+
+    file: str
+    directory: Path
+    problems: list[str] = attrs.field(factory=list)
+
+    _environments: dict[str, Environment] = attrs.field(factory=dict)
+
+    def read(self, declared: Declared) -> Found:
+        by = call_of("eval", declared.evals[0]) if declared.evals else ""
+        environment = self._environment(declared.environment)
+        cascade = self._cascade(declared, environment, by)
+        return Found(
+            environment=environment,
+            harness=None if declared.harness is None else self._harness(declared.harness, by),
+            env={name: value for name, value in (cascade.env or {}).items() if isinstance(value, str)},
+            sandbox=cascade.sandbox,
+            file=self.file,
+            by=by,
+        )
+
+    def _environment(self, data: EnvironmentData | None) -> Environment:
+        if data is None:
+            return NO_ENVIRONMENT
+        # Evals that share an environment have it from their group, or say it again.
+        text = canonical(data)
+        if text not in self._environments:
+            environment, problems = checked_wire(data, directory=self.directory)
+            self.problems.extend(problems or unsupported_layers(environment))
+            self._environments[text] = environment
+        return self._environments[text]
+
+    def _cascade(self, declared: Declared, environment: Environment, by: str) -> Spec:
+        """What evals and groups say besides the environment, read as an environment's fields are."""
+        said = {"env": declared.env or None, "egress": declared.egress, "sandbox": declared.sandbox}
+        definition = Definition("", Site.of_wire(self.directory), called=by, is_wire=True)
+        spec = check_fields({field: value for field, value in said.items() if value is not None}, definition)
+        if merge(environment.layers).sandbox is not None:
+            spec = attrs.evolve(spec, sandbox=None)
+        self.problems.extend(definition.problems or unsupported_in(spec, by))
+        return spec
+
+    def _harness(self, data: HarnessData, by: str) -> HarnessDescriptor | None:
+        kind, name = data["kind"], data.get("id", "")
+        if kind not in HARNESSES:
+            self.problems.append(
+                f"harness in {by}: there is no harness {quoted(kind)}; there are {', '.join(HARNESSES)}"
+            )
+            return None
+        if _BEFORE_NAME in name or not name.isprintable():
+            self.problems.append(
+                f'harness.id in {by} must be printable text without "{_BEFORE_NAME}", for it names cells'
+            )
+            return None
+        if data.keys() <= _NAMED:
+            return HarnessDescriptor(kind=kind, id=data.get("id"))
+        try:
+            return harness_from_wire(data, directory=self.directory)
+        except DefinitionError as error:
+            self.problems.extend(f"harness in {by}: {problem}" for problem in error.problems)
+            return None

@@ -1,0 +1,38 @@
+"""What every front end gives: an environment, with what it was declared to run on and with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import attrs
+
+from reeval_build.model.environment import Environment
+from reeval_build.model.harness_descriptors import HarnessDescriptor
+from reeval_build.model.spec import Layer, Sandbox, Spec
+
+# Rule: reeval's wire types, `Cell`: "environment: "-" when none". No environment can be defined with this name.
+NO_ENVIRONMENT = Environment("-", (Layer("-", Spec()),))
+
+
+@attrs.frozen(kw_only=True)
+class Found:
+    """An environment, and the file it was found in, as messages name it.
+
+    `harness` is the one it was declared to run on, None when nothing says so. `env` is put over its variables, by
+    name; `sandbox` is its machine when it names none itself. `by` is what declares all that, as messages name it:
+    `evaluate("x")`; it is empty for an environment that stands for itself.
+    """
+
+    environment: Environment
+    harness: HarnessDescriptor | None = None
+    env: Mapping[str, str] = MappingProxyType({})
+    sandbox: Sandbox | None = None
+
+    file: str = attrs.field(eq=False)
+    by: str = attrs.field(default="", eq=False)
+
+    @property
+    def where(self) -> str:
+        """How a message about something else names it."""
+        return f"{self.by} of {self.file}" if self.by else self.file

@@ -1,0 +1,380 @@
+"""Eval files that import reeval_python: which cells they give, and what is refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from reeval_build.model.harnesses import HARNESSES
+from tests.loading import test_wire_examples as examples
+from tests.support.evals import FILE, PYTHON, write_evals
+
+if TYPE_CHECKING:
+    from tests.support.cli import Built, ReevalBuild
+    from tests.support.projects import Project
+
+NOT_YET = "is not supported by this version of reeval-build yet"
+TWO_OF_A_KIND = """
+base = define_environment("base", {"sandbox": {"kind": "fake"}, "rules": "r"})
+harness = [{"kind": "codex", "model": "gpt"}, {"kind": "codex", "model": "gpt", "effort": "high"}]
+once = base.extend("once", {"files": {"a": "a"}})
+
+@evaluate("x", {"environment": base, "harness": harness})
+def x(c): ...
+
+@evaluate("y", {"environment": once, "harness": harness[0]})
+def y(c): ...
+"""
+
+
+@pytest.fixture
+def evals(reeval: ReevalBuild) -> ReevalBuild:
+    """The command, with the Python that has reeval_python."""
+    reeval.env.update(PYTHON)
+    return reeval
+
+
+def names(built: Built) -> list[str]:
+    return [cell["name"] for cell in built.value["cells"]]
+
+
+def refused(evals: ReevalBuild, *targets: str) -> list[str]:
+    """What is said of targets that are refused, without the name of the eval file."""
+    done = evals.build(*targets, code=2)
+    assert done.stdout == ""
+    return [message.removeprefix("reeval: ").removeprefix(f"{FILE}: ") for message in done.messages]
+
+
+def test_what_evals_declare_is_built_on_the_harness_they_declare(project: Project, evals: ReevalBuild) -> None:
+    write_evals(
+        project,
+        """
+        base = define_environment("base", {"sandbox": {"kind": "fake"}, "setup": ["echo $GREETING > said"]})
+        more = base.extend("more", {"rules": "Be good."})
+
+        @evaluate("x", {"environment": base, "harness": fake_harness(), "env": {"GREETING": "hello"}})
+        def x(c): ...
+
+        @evaluate("y", {"environment": more, "harness": {"kind": "claude-code", "model": "m"}})
+        def y(c): ...
+        """,
+    )
+
+    built = evals.build(FILE)
+    said = evals("run", f"{FILE}::base@fake", "--", "cat", "said").stdout
+    rules = evals("run", f"{FILE}::more@claude-code:m", "--", "cat", "CLAUDE.md").stdout
+
+    assert names(built) == ["base@fake", "more@claude-code:m"]
+    assert [cell["harness"] for cell in built.value["cells"]] == ["fake", "claude-code"]
+    assert said.startswith("hello\n")
+    assert rules.startswith("Be good.")
+    assert evals.build(FILE).ran == []
+
+
+def test_the_harness_option_decides_where_nothing_declares_one(project: Project, evals: ReevalBuild) -> None:
+    write_evals(
+        project,
+        """
+        @evaluate("x", {"environment": define_environment("free", {"sandbox": {"kind": "fake"}})})
+        def x(c): ...
+
+        own = define_environment("own", {"sandbox": {"kind": "fake"}})
+
+        @evaluate("y", {"environment": own, "harness": "pi"})
+        def y(c): ...
+        """,
+    )
+
+    built = evals.build(FILE, "--harness", "codex", "--harness", "fake")
+
+    assert names(built) == ["free@codex", "free@fake", "own@pi"]
+
+
+def test_two_harnesses_of_a_kind_are_cells_by_their_ids_that_share_every_node(
+    project: Project, evals: ReevalBuild
+) -> None:
+    write_evals(project, TWO_OF_A_KIND)
+
+    built = evals.build(FILE)
+
+    assert names(built) == ["base@codex:gpt", "base@codex:gpt[effort=high]", "once@codex:gpt"]
+    assert len({cell["key"] for cell in built.value["cells"]}) == 3
+    snapshots = built.snapshots
+    assert snapshots["base@codex:gpt"] == snapshots["base@codex:gpt[effort=high]"] != snapshots["once@codex:gpt"]
+    assert built.phases("ran").count("snapshot") == 2
+
+
+def test_a_cell_is_found_by_the_id_of_its_harness_or_by_a_kind_that_only_one_is_of(
+    project: Project, evals: ReevalBuild
+) -> None:
+    write_evals(project, TWO_OF_A_KIND)
+
+    by_id = evals("run", "base@codex:gpt[effort=high]", "--", "true").stdout
+    by_kind = evals("run", f"{FILE}::once@codex", "--", "true").stdout
+    neither = evals("run", "base@codex", "--", "true", code=2).messages
+    unknown = evals("run", "base@codex:other", "--", "true", code=2).messages
+
+    assert by_id.startswith("base@codex:gpt[effort=high]: nothing changed")
+    assert by_kind.startswith("once@codex:gpt: nothing changed")
+    cells = "base@codex:gpt, base@codex:gpt[effort=high]"
+    assert neither == [f'reeval: "base@codex" is one of {cells}: say which']
+    assert unknown == [f'reeval: there is no cell "base@codex:other" here; there are {cells}']
+
+
+def test_an_eval_without_an_environment_has_an_empty_one_that_is_called_a_dash(
+    project: Project, evals: ReevalBuild
+) -> None:
+    write_evals(project, '@evaluate("x", {"sandbox": {"kind": "fake"}, "env": {"A": "1"}})\ndef x(c): ...')
+
+    built = evals.build(FILE)
+    ran = evals("run", f"{FILE}::-@fake", "--", "ls", "-A").stdout
+
+    assert names(built) == ["-@fake"]
+    assert built.phases("ran") == ["base", "root", "snapshot"]
+    assert ran == "-@fake: nothing changed since the snapshot\n"
+
+
+@pytest.mark.conforms("82")
+def test_env_is_merged_over_the_environment_and_a_sandbox_is_only_the_default(
+    project: Project, evals: ReevalBuild
+) -> None:
+    write_evals(
+        project,
+        """
+        plain = define_environment("plain", {"env": {"A": "own", "B": "own"}, "setup": ["echo $A $B $C > said"]})
+        boxed = plain.extend("boxed", {"sandbox": {"kind": "fake"}})
+
+        def inner():
+            @evaluate("x", {"environment": plain, "env": {"C": "eval"}})
+            def x(c): ...
+
+            @evaluate("y", {"environment": boxed, "sandbox": docker(from_="no-such-image:1", memory="4g")})
+            def y(c): ...
+
+        group("g", {"sandbox": {"kind": "fake"}, "env": {"B": "group", "C": "group"}}, inner)
+        """,
+    )
+
+    evals.build(FILE, "--sandbox", "docker")
+
+    assert evals("run", "plain@fake", "--", "cat", "said").stdout.startswith("own group eval\n")
+    assert evals("run", "boxed@fake", "--", "cat", "said").stdout.startswith("own group group\n")
+
+
+@pytest.mark.conforms("126")
+def test_groups_baselines_and_variants_are_cells_and_a_baseline_is_not_under_its_variants(
+    project: Project, evals: ReevalBuild
+) -> None:
+    write_evals(
+        project,
+        """
+        base = define_environment("base", {"sandbox": {"kind": "fake"}, "files": {"a": "a"}})
+        other = define_environment("other", {"sandbox": {"kind": "fake"}, "files": {"b": "b"}})
+
+        def inner():
+            @evaluate("x", {"compare": {"baseline": base, "variants": [other]}})
+            def x(c): ...
+
+        group("g", {}, inner)
+        """,
+    )
+
+    assert names(evals.build(FILE)) == ["base@fake", "other@fake"]
+    assert "b\n" in (listed := evals("run", "other@fake", "--", "ls").stdout)
+    assert "a\n" not in listed
+
+
+def test_relative_paths_count_from_the_eval_file(project: Project, evals: ReevalBuild) -> None:
+    project.write("evals/rules.md", "Rules beside the file.\n")
+    project.repository("evals/app", {"main.txt": "main\n"}).git("tag", "v1.0.0")
+    write_evals(
+        project,
+        """
+        base = define_environment("base", {
+            "sandbox": {"kind": "fake"},
+            "rules": {"kind": "file", "path": "./rules.md"},
+            "workspace": {"kind": "git", "repo": "./app", "ref": "v1.0.0"},
+        })
+
+        @evaluate("x", {"environment": base})
+        def x(c): ...
+        """,
+    )
+
+    shown = evals("run", "base@fake", "--", "cat", "AGENTS.md", "main.txt").stdout
+
+    assert shown.startswith("Rules beside the file.\nmain\n")
+
+
+def test_a_directory_is_its_eval_files_and_our_modules(project: Project, evals: ReevalBuild) -> None:
+    write_evals(
+        project,
+        '@evaluate("x", {"environment": define_environment("a", {"sandbox": {"kind": "fake"}})})\ndef x(c): ...',
+    )
+    ours = 'b = define_environment("b", {"sandbox": fake_sandbox()})'
+    project.define(ours, path="evals/b.eval.py")
+    project.define(ours.replace('"b"', '"c"'), path="evals/c.py")
+    project.write("evals/shared.py", "import reeval_python\nraise SystemExit('not an eval file')\n")
+
+    assert names(evals.build("evals")) == ["b@fake", "c@fake", "a@fake"]
+    assert names(evals.build(f"{FILE}::a")) == ["a@fake"]
+    assert refused(evals, f"{FILE}::b") == ['there is no environment "b"; it has a']
+
+
+def test_environments_of_one_name_that_differ_between_files_are_refused(project: Project, evals: ReevalBuild) -> None:
+    text = '@evaluate("x", {{"environment": define_environment("a", {{"rules": "{}"}})}})\ndef x(c): ...'
+    write_evals(project, text.format(1))
+    write_evals(project, text.format(2), path="evals/y.eval.py")
+
+    assert refused(evals) == [f'evals/y.eval.py: environment "a" is also defined, differently, in {FILE}']
+
+
+def test_cells_of_one_name_that_differ_are_refused(project: Project, evals: ReevalBuild) -> None:
+    write_evals(
+        project,
+        """
+        e = define_environment("e", {"sandbox": {"kind": "fake"}})
+
+        @evaluate("x", {"environment": e})
+        def x(c): ...
+
+        @evaluate("y", {"environment": e, "env": {"A": "1"}})
+        def y(c): ...
+        """,
+    )
+
+    assert refused(evals, FILE) == [
+        (
+            f'cell "e@fake" in evaluate("y") is another one than in evaluate("x") of {FILE}: they have one name, but '
+            "their env, their sandbox or the layout of their harness differ"
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ('"egress": "deny-all"', f'egress in evaluate("x") {NOT_YET}'),
+        ('"env": {"A": {"kind": "secret"}}', f'the secret env.A in evaluate("x") {NOT_YET}'),
+        ('"sandbox": docker(memory="4g")', f'memory of docker() in evaluate("x") {NOT_YET}'),
+        ('"sandbox": docker(colour="red")', 'sandbox in evaluate("x"): docker() has no option colour'),
+        (
+            '"harness": {"kind": "cline"}',
+            f'harness in evaluate("x"): there is no harness "cline"; there are {", ".join(HARNESSES)}',
+        ),
+        ('"harness": {"kind": "codex", "effort": "high"}', 'harness in evaluate("x"): codex() needs model'),
+        (
+            '"harness": {"kind": "fake", "id": "a::b"}',
+            'harness.id in evaluate("x") must be printable text without "::", for it names cells',
+        ),
+        (
+            '"environment": [e, e]',
+            (
+                'environment takes one environment, not a list (evaluate("x")). To compare environments, use compare: '
+                "{ baseline, variants: [a, b] }. baseline is the control; variants are not layered on it."
+            ),
+        ),
+    ],
+)
+def test_what_cannot_be_built_is_refused(project: Project, evals: ReevalBuild, options: str, said: str) -> None:
+    write_evals(
+        project,
+        f"""
+        e = define_environment("e", {{}})
+
+        @evaluate("x", {{"environment": e, {options}}})
+        def x(c): ...
+        """,
+    )
+
+    assert refused(evals, FILE) == [said]
+
+
+def test_evals_that_are_all_skipped_are_nothing_to_build(project: Project, evals: ReevalBuild) -> None:
+    write_evals(project, '@evaluate("x", {}, mode="skip")\ndef x(c): ...\n\ntodo("y")')
+
+    assert refused(evals, FILE) == ["it has no evals"]
+
+
+@pytest.mark.conforms("125", "13", "exit 2")
+def test_a_file_that_nobody_validated_is_refused_with_every_mistake(project: Project, evals: ReevalBuild) -> None:
+    write_evals(
+        project,
+        """
+        spec = {"steps": [], "setup": "npm ci", "files": {"../x": 1}, "env": {"API_TOKEN": "hunter2"}}
+
+        @evaluate("x", {"environment": define_environment("my env", spec)})
+        def x(c): ...
+
+        @evaluate("y", {"environment": define_environment("e", {"rules": 1})})
+        def y(c): ...
+        """,
+    )
+
+    done = evals.build(FILE, code=2)
+
+    assert "hunter2" not in done.stderr
+    assert done.messages == [
+        f"reeval: {FILE}: {said}"
+        for said in (
+            'defineEnvironment needs a name of letters, digits, ".", "_", "@", "+" or "-" (got "my env")',
+            'Unknown field "steps" in defineEnvironment("my env"). Did you mean "setup"?',
+            (
+                'env.API_TOKEN in defineEnvironment("my env") is a literal string. '
+                "Pass secrets with secret.fromEnv() so they're redacted and never recorded."
+            ),
+            (
+                'files["../x"] in defineEnvironment("my env") has the segment \'..\', '
+                'which is not a name: it is empty, "." or ".."'
+            ),
+            'files["../x"] in defineEnvironment("my env") must be a string or file(path) (got 1)',
+            'setup in defineEnvironment("my env") must be a list (got "npm ci")',
+            'rules in defineEnvironment("e") must be markdown or file(path) (got 1)',
+        )
+    ]
+
+
+@pytest.mark.conforms("127")
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("1 / 0", "ZeroDivisionError: division by zero (line 2)"),
+        ("exit(3)", "before it was loaded: SystemExit: 3 (line 2)"),
+    ],
+)
+def test_a_file_that_cannot_be_loaded_is_refused(project: Project, evals: ReevalBuild, text: str, said: str) -> None:
+    write_evals(project, text)
+
+    (message,) = evals.build(FILE, code=2).messages
+
+    assert message.startswith(f"reeval: {FILE}: ")
+    assert said in message
+
+
+@pytest.mark.conforms("125")
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            examples.ONE,
+            [
+                f'egress in defineEnvironment("base") {NOT_YET}',
+                f'the secret env.NPM_TOKEN in defineEnvironment("base") {NOT_YET}',
+                f'memory of docker() in defineEnvironment("base") {NOT_YET}',
+            ],
+        ),
+        (
+            examples.TWO,
+            [f'{field} in defineEnvironment("with-review") {NOT_YET}' for field in ("mcp", "plugins", "skills")],
+        ),
+        (examples.THREE, [f'the secret env.KEY_NAME in evaluate("greets in en (#0)") {NOT_YET}']),
+    ],
+    ids=["one", "two", "three"],
+)
+def test_the_examples_of_the_specification_say_what_is_not_built_yet(
+    project: Project, evals: ReevalBuild, text: str, expected: list[str]
+) -> None:
+    write_evals(project, text)
+
+    assert refused(evals, FILE) == expected
