@@ -17,6 +17,7 @@ from reeval_build.errors import StopRequest
 
 _COMMANDS: Final = {
     "build": "Build the snapshots of environments.",
+    "export": "Write environments as JSON that build reads.",
     "graph": "Show the phases that builds need, shared ones once.",
     "run": "Run a command in a sandbox started from a snapshot.",
 }
@@ -47,7 +48,7 @@ class _LazyGroup(click.Group):
     cls=_LazyGroup,
     epilog="""\b
 Examples:
-  reeval-build build evals/                        every environment below evals/
+  reeval-build build evals/                        every environment below evals/, and what eval files declare
   reeval-build build evals/env.py::base --json     one environment, for a program
   reeval-build graph evals/env.py                  what it is made of
   reeval-build run base@claude-code -- git status  a look around in a sandbox""",

@@ -18,7 +18,8 @@ Examples:
   reeval-build build                                    every environment below this directory
   reeval-build build env.py --harness claude-code --harness codex
   reeval-build build env.py::base --sandbox fake --json
-  reeval-build build evals/checkout.eval.py             what its evals run in"""
+  reeval-build build evals/checkout.eval.py             what its evals run in
+  reeval-build export evals/ | reeval-build build -     the same, by way of JSON"""
 )
 @TARGETS
 @HARNESS

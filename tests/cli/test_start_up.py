@@ -51,8 +51,10 @@ def test_help_and_version_import_click_and_nothing_else(reeval: ReevalBuild, opt
     assert not any(module.startswith("reeval_build.loading") for module in modules)
 
 
-@pytest.mark.parametrize("command", ["build", "graph", "run"])
+@pytest.mark.parametrize("command", ["build", "export", "graph", "run"])
 def test_the_help_of_a_command_imports_no_engine_and_no_store(reeval: ReevalBuild, command: str) -> None:
+    reeval.names_store = False
+
     modules = imported(reeval(command, "--help", env={"PYTHONPROFILEIMPORTTIME": "1"}))
 
     assert not others(modules) & {"docker", "pygit2", "requests", "urllib3", "sqlite_utils", "hypothesis", "zstandard"}

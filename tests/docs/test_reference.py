@@ -14,9 +14,11 @@ import pytest
 import reeval_build
 from reeval_build import define_environment
 from reeval_build.errors import DefinitionError
+from reeval_build.loading.declared import found_in
 from reeval_build.model.environment import Environment
 from reeval_build.model.harnesses import HARNESSES
 from reeval_build.plan.work import PHASES
+from reeval_build.render.export import export_json
 from reeval_build.stores.local import LocalStore
 from tests.docs.pages import CHECKOUT, DOCS, blocks, tables
 
@@ -141,6 +143,16 @@ def test_a_command_prints_the_keys_that_the_page_says(heading, command, quicksta
     )
 
     assert key_paths(json.loads(done.stdout)) == key_paths(example(heading))
+
+
+def test_what_the_page_says_that_export_writes_can_be_read():
+    text = (REFERENCE / "json.md").read_text(encoding="utf-8")
+    line = text[: text.index("\n## export\n")].count("\n")
+    shown = [json.loads(block.text) for block in blocks(REFERENCE / "json.md") if block.line > line]
+
+    found = [found_in(document, file="x.json", directory=REFERENCE) for document in shown]
+
+    assert [json.loads(export_json(one)) for one in found] == shown
 
 
 def test_run_writes_the_keys_that_the_page_says(quickstart, reader):

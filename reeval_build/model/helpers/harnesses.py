@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
 from reeval_build.errors import DefinitionError
+from reeval_build.model.durations import duration_text
 from reeval_build.model.harness_descriptors import HarnessDescriptor
 from reeval_build.model.harnesses import HARNESSES
 from reeval_build.model.options import count, duration, is_list, one_of, text
@@ -105,6 +106,23 @@ def harness_from_wire(data: object, *, directory: str | PathLike[str] = ".") -> 
     if not isinstance(data, Mapping) or not isinstance(kind, str) or kind not in SHAPES:
         raise DefinitionError(f"a harness must come from a harness helper, such as fake_harness() {got(data)}")
     return read(SHAPES[kind], {key: value for key, value in data.items() if key != "kind"}, Site.of_wire(directory))
+
+
+def harness_to_wire(descriptor: HarnessDescriptor) -> dict[str, Any]:
+    """A harness as data: what `harness_from_wire` reads."""
+    written: dict[str, Any] = {"kind": descriptor.kind}
+    for key, option in SHAPES[descriptor.kind].options.items():
+        behaviour = descriptor.behaviour.get(option.name)
+        value = behaviour if key in _BEHAVIOUR else getattr(descriptor, option.name)
+        if value is not None and not (key == "params" and not value):
+            written[key] = duration_text(value) if key == "startTimeout" else _thawed(value)
+    return written
+
+
+def _thawed(value: object) -> Any:  # noqa: ANN401 - any JSON
+    if isinstance(value, Mapping):
+        return {key: _thawed(item) for key, item in value.items()}
+    return [_thawed(item) for item in value] if isinstance(value, tuple) else value
 
 
 def _make(kind: str, options: Mapping[str, object]) -> HarnessDescriptor:
