@@ -15,15 +15,16 @@ from tests.contract.engine_bench import Bench, listing, shell, succeed
 
 _paths_drawn = st.sampled_from(["a", "b", "c", "d", "b/x", "b/y", "c/x", "c/x/y", "d/x"])
 _commands = st.one_of(
-    st.builds("mkdir -p $(dirname {0}); echo {1} > {0}".format, _paths_drawn, st.integers(0, 3)),
-    st.builds("echo more >> {}".format, _paths_drawn),
+    # Whoever writes into a fifo waits for a reader, so none of these does.
+    st.builds("mkdir -p $(dirname {0}); [ -p {0} ] || echo {1} > {0}".format, _paths_drawn, st.integers(0, 3)),
+    st.builds("[ -p {0} ] || echo more >> {0}".format, _paths_drawn),
     st.builds("rm -rf {}".format, _paths_drawn),
     st.builds("mkdir -p {}".format, _paths_drawn),
     st.builds("ln -s {} {}".format, st.sampled_from(["a", "../a", "b", "/abs", "missing"]), _paths_drawn),
     st.builds("ln {} {}".format, _paths_drawn, _paths_drawn),
     st.builds("mv {} {}".format, _paths_drawn, _paths_drawn),
     st.builds("rm -rf {1}; mv {0} {1}".format, _paths_drawn, _paths_drawn),
-    st.builds("cp -R {} {}".format, _paths_drawn, _paths_drawn),
+    st.builds("rm -rf {1}; cp -R {0} {1}".format, _paths_drawn, _paths_drawn),
     st.builds("[ -h {1} ] || chmod {0} {1}".format, st.sampled_from(["644", "755", "700", "4711"]), _paths_drawn),
     st.builds("[ -p {0} ] || touch {0}".format, _paths_drawn),
     st.builds("mkfifo {}".format, _paths_drawn),
@@ -143,7 +144,7 @@ class StateContract:
             state = bench.workspace({"a": b"a", "b/x": b"x", "b/y*": b"y", "c/x/y": b"deep"})
             for commands in (first, second):
                 with bench.start(state) as sandbox, bench.objects.batch() as batch:
-                    shell(sandbox, "\n".join(commands))
+                    shell(sandbox, "\n".join(commands), timeout_s=60)
                     left = listing(sandbox)
                     state = state.on_top(bench.capture(sandbox, batch))
                 with bench.start(state) as sandbox, bench.objects.batch() as batch:
