@@ -75,7 +75,7 @@ def test_files_links_and_directories_are_read(read: Reader, tree: Path) -> None:
     (tree / "d/run").chmod(0o755)
     (tree / "a").write_bytes(b"1")
     (tree / "to").symlink_to("d/run")
-    (tree / "d/up").symlink_to("../d/./../a")
+    (tree / "d/up").symlink_to(".././a")
     (tree / "to-directory").symlink_to("d")
     (tree / "dangling").symlink_to("d/nowhere")
 
@@ -84,7 +84,7 @@ def test_files_links_and_directories_are_read(read: Reader, tree: Path) -> None:
         b"d": (DIRECTORY, None),
         b"d/empty": (DIRECTORY, None),
         b"d/run": (EXECUTABLE, b"#!/bin/sh\n"),
-        b"d/up": (SYMLINK, b"../d/./../a"),
+        b"d/up": (SYMLINK, b".././a"),
         b"dangling": (SYMLINK, b"d/nowhere"),
         b"to": (SYMLINK, b"d/run"),
         b"to-directory": (SYMLINK, b"d"),
@@ -226,7 +226,7 @@ def _make_file(path: Path, mode: int) -> None:
     [
         (lambda path: path.symlink_to("/etc/passwd"), "is a symbolic link out of its tree, to '/etc/passwd'"),
         (lambda path: path.symlink_to("../../x"), "is a symbolic link out of its tree, to '../../x'"),
-        (lambda path: path.symlink_to("../e/../../tree/d"), "is a symbolic link out of its tree"),
+        (lambda path: path.symlink_to("../e/../../tree/d"), 'is a symbolic link with ".." behind a name'),
         (os.mkfifo, "is a fifo"),
         (_make_socket, "is a socket"),
         (lambda path: _make_file(path, 0o4755), "runs with the rights of its owner"),

@@ -143,7 +143,7 @@ def test_an_error_of_the_store_is_not_blamed_on_the_directory(tree: Path, object
     (tree / "a").write_bytes(b"1")
 
     def fail() -> None:
-        raise OSError(errno.ENOENT, "no such disk")
+        raise StoreAccessError(tree, OSError(errno.ENOENT, "no such disk"))
 
     with pytest.raises(StoreAccessError), objects.batch() as batch:
         LocalDirectories().read(str(tree), _Meddling(batch, fail, times=1))
