@@ -120,7 +120,15 @@ def delta_entries(draw: st.DrawFn) -> DeltaEntry:
             return DeltaEntry(**common)
 
 
-deltas = st.lists(delta_entries(), max_size=6, unique_by=lambda entry: entry.parts).map(in_order)
+def _without_what_is_below_leaves(entries: list[DeltaEntry]) -> tuple[DeltaEntry, ...]:
+    leaves = {entry.parts for entry in entries if entry.kind is not DeltaKind.DIRECTORY}
+    return in_order(
+        entry for entry in entries if not any(entry.parts[:depth] in leaves for depth in range(len(entry.parts)))
+    )
+
+
+entries_of_any_shape = st.lists(delta_entries(), max_size=6, unique_by=lambda entry: entry.parts)
+deltas = entries_of_any_shape.map(_without_what_is_below_leaves)
 
 placed_trees = st.builds(PlacedTree, at=paths, tree=digests, replaces=st.booleans())
 step_deltas = st.builds(StepDelta, delta=digests, times=digests)

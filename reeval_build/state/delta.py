@@ -10,7 +10,7 @@ import attrs
 
 from reeval_build import canon
 from reeval_build.digest import Digest
-from reeval_build.paths import Parts, split
+from reeval_build.paths import Parts, PathError, display, split
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -76,8 +76,13 @@ def in_order(entries: Iterable[DeltaEntry]) -> tuple[DeltaEntry, ...]:
 
 
 def encode(entries: Iterable[DeltaEntry]) -> tuple[bytes, bytes]:
-    """The object of a delta, and the object of its times, which is kept beside it."""
+    """The object of a delta, and the object of its times, which is kept beside it.
+
+    Raises:
+        PathError: for an entry below one that is no directory: whoever writes it would be led out of the file system.
+    """
     ordered = in_order(entries)
+    _check_parents(ordered)
     return canon.encode([_row(entry) for entry in ordered]), canon.encode([entry.mtime_s for entry in ordered])
 
 
@@ -105,7 +110,17 @@ def decode(data: bytes, times: bytes) -> tuple[DeltaEntry, ...]:
     entries = tuple(_entry(row, mtime_s) for row, mtime_s in zip(rows, seconds, strict=True))
     if any(entry.parts >= following.parts for entry, following in pairwise(entries)):
         raise canon.DecodeError("the entries of a delta are not in order")
+    _check_parents(entries)
     return entries
+
+
+def _check_parents(ordered: Iterable[DeltaEntry]) -> None:
+    """Refuse what is below something else than a directory, in entries that are in order."""
+    leaf: DeltaEntry | None = None
+    for entry in ordered:
+        if leaf is not None and len(entry.parts) > len(leaf.parts) and entry.parts[: len(leaf.parts)] == leaf.parts:
+            raise PathError(entry.path, f"is below {display(leaf.path)!r}, which is no directory in the same delta")
+        leaf = None if entry.kind is DeltaKind.DIRECTORY else entry
 
 
 def _entry(row: canon.Value, mtime_s: canon.Value) -> DeltaEntry:

@@ -310,7 +310,9 @@ def test_a_command_that_a_signal_ends_has_128_and_the_signal_as_its_code(built: 
         ("no-such-program", 127, "No such file or directory"),
         ("./README.md", 126, "Permission denied"),
         ("./src", 126, "Permission denied"),
+        (LATIN, 127, "No such file or directory"),
     ],
+    ids=ascii,
 )
 def test_a_program_that_cannot_be_started_has_the_code_a_shell_gives(
     built: ReevalBuild, program: str, code: int, said: str

@@ -57,6 +57,19 @@ class ChangeContract:
             expected = {path: what for path, what in {**same, **changes}.items() if what is not None}
             assert found == expected, script
 
+    @pytest.mark.parametrize(
+        "instead",
+        ["true", "echo file > workspace", "mkfifo workspace", "mkdir other; echo x > other/a; ln -s other workspace"],
+    )
+    def test_a_workspace_that_is_no_directory_any_more_has_nothing_in_it(self, bench: Bench, instead: str):
+        before = bench.workspace({"a": b"a", "d/f": b"f"})
+
+        after = bench.step(before, f"cd ..; rm -r workspace; {instead}")
+
+        assert bench.tree(after) == {}
+        again = bench.place(after, bench.engine.layout.workspace, {"b": b"b"}, replaces=True)
+        assert bench.said(again, "ls") == "b\n"
+
     @pytest.mark.conforms("fault 9")
     def test_a_file_of_equal_size_and_restored_time_is_noticed(self, bench: Bench):
         before = bench.workspace({"a": b"one", "ref": b""})

@@ -45,6 +45,16 @@ class CommandContract:
         assert (code, stdout) == (127, b"")
         assert stderr
 
+    @pytest.mark.parametrize("name", ["é", "\n"], ids=ascii)
+    def test_a_program_and_a_directory_that_are_not_there_may_have_any_name(self, bench: Bench, name: str):
+        with bench.start(bench.workspace()) as sandbox:
+            no_program = run(sandbox, f"/no/such/{name}")
+            no_directory = run(sandbox, "/bin/sh", "-c", "echo ran", cwd=name)
+
+        assert (no_program[0], no_program[1]) == (127, b"")
+        assert no_directory[0] != 0
+        assert no_directory[1] == b""
+
     @pytest.mark.conforms("83")
     def test_a_relative_working_directory_is_in_the_workspace_and_an_absolute_one_is_not(self, bench: Bench):
         with bench.start(bench.workspace({"sub/deep/a": b"here"})) as sandbox:

@@ -93,6 +93,26 @@ class StateContract:
         ]
         assert times == "older\n"
 
+    def test_directories_that_a_step_closed_are_in_the_way_of_no_later_step(self, bench: Bench):
+        state = bench.workspace({"d/f": b"f"})
+        for script in (
+            "mkdir d/e; echo x > d/e/g; chmod 555 d/e; chmod 555 d",
+            "echo more > n",
+            "chmod 755 d; echo y > d/h; chmod 555 d",
+            "chmod 755 d d/e; rm -r d/e; chmod 500 d",
+            "chmod 755 .; chmod 555 .",
+        ):
+            state = bench.step(state, script)
+
+        with bench.start(state) as sandbox:
+            found = listing(sandbox)
+        assert [line for line in found if line.startswith("directory")] == [
+            "directory dr-x------ ./d",
+            "directory dr-xr-xr-x .",
+        ]
+        assert bench.tree(state) == {b"d": "directory", b"d/f": "f", b"d/h": "y\n", b"n": "more\n"}
+        assert bench.leftovers() == []
+
     def test_hard_links_are_kept_apart_when_one_of_them_is_replaced(self, bench: Bench):
         state = bench.step(bench.workspace({"a": b"1"}), "ln a b; ln a c")
         state = bench.step(state, "rm a; printf 2 > a")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -256,3 +257,56 @@ def test_no_image_is_left_in_the_engine_by_reading(bench, before, engine):
 
     with closing(docker.APIClient(base_url=engine.url)) as client:
         assert client.images(all=True, filters={"label": OWNER_LABEL}) == []
+
+
+_BIND = """bind() { python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$1"; }; cd /w;"""
+
+
+@pytest.fixture(scope="module")
+def with_python(bench: Workbench, engine: PrivateEngine) -> State:
+    files = f"echo x | tee a b d/f d/e/g gone/h é > /top; echo {id(bench)} > /w/way"
+    state = bench.step(bench.base(engine.python_image), f"mkdir -p /w/d/e /w/gone; cd /w; {files}")
+    return bench.step(state, "rm -r /w/gone /w/b; mkdir /w/gone")
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        ("rm a; bind a", {b"w/a"}),
+        ("rm é; bind é", {"w/é".encode()}),
+        ("rm /top; bind /top", {b"top"}),
+        ("rm -r d; bind d", {b"w/d"}),
+        ("rm -r d/e; bind d/e", {b"w/d/e"}),
+        ("rm -r d; mkdir d; bind d/f", set()),
+        ("rm -r d; mkdir -p d/e; bind d/e/g", set()),
+        ("bind new; bind b; bind gone/h; bind /also-new; bind $'\\377'", set()),
+    ],
+)
+def test_a_socket_leaves_a_deletion_of_what_was_there(bench, with_python, script, expected):
+    step = f"{_BIND} {script}"
+
+    changes = bench.changes(with_python, f"bash -c {shlex.quote(step)}")
+
+    assert {path for path, entry in changes.items() if entry.kind is DeltaKind.DELETED} == expected
+    assert {entry.kind for entry in changes.values()} <= {DeltaKind.DELETED, DeltaKind.DIRECTORY}
+
+
+def test_what_a_socket_replaced_is_not_back_in_the_next_step(bench, with_python):
+    state = bench.step(with_python, f"{_BIND} rm a; bind a; rm -r d; bind d; rm /top; bind /top")
+
+    assert bench.run(state, "cd /w; ls; ls /top").stdout == "gone\nway\né\n".encode()
+
+
+def test_a_socket_in_the_place_of_a_file_whose_name_is_not_text_is_a_deletion_or_is_refused(bench, with_python):
+    named = "name=$(printf '\\377');"
+    state = bench.step(with_python, f'{named} echo x > "/w/$name"')
+
+    with bench.sandbox(state) as sandbox, bench.objects.batch() as batch:
+        succeed(sandbox, f'{_BIND} {named} rm "$name"; bind "$name"')
+        try:
+            outcome = {entry.path for entry in sandbox.capture(batch) if entry.kind is DeltaKind.DELETED}
+        except UnkeepableChangeError as error:
+            outcome = {error.path}
+
+    # Of an engine that is asked, only that there is such a name is to be had.
+    assert outcome in [{b"w/\xff"}, {"w/\N{REPLACEMENT CHARACTER}".encode()}]

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from reeval_build import canon
 from reeval_build.digest import BLOB, Digest
-from reeval_build.paths import PathError
-from reeval_build.state.delta import DeltaEntry, DeltaKind, decode, encode
+from reeval_build.paths import PathError, display
+from reeval_build.state.delta import DeltaEntry, DeltaKind, decode, encode, in_order
 from reeval_build.state.placed import placed_entries
 from reeval_build.state.state import PlacedTree, State, StepDelta
 from reeval_build.state.workspace import apply_entries, tree_at
@@ -49,6 +49,28 @@ def test_a_field_is_part_of_a_delta_exactly_when_it_is_part_of_equality(entry, d
     changed = attrs.evolve(entry, **{field.name: getattr(donor, field.name)})
 
     assert (encode([changed])[0] == encode([entry])[0]) == (changed == entry)
+
+
+@given(strategies.entries_of_any_shape)
+def test_a_delta_is_written_and_read_exactly_when_nothing_in_it_is_below_something_else_than_a_directory(entries):
+    leaves = [entry.parts for entry in entries if entry.kind is not DeltaKind.DIRECTORY]
+    below = {one.path for one in entries for leaf in leaves if one.parts != leaf and one.parts[: len(leaf)] == leaf}
+    alone = [encode([entry]) for entry in in_order(entries)]
+    data, times = (canon.encode([row for one in alone for row in as_list(canon.decode(one[at]))]) for at in (0, 1))
+
+    if not below:
+        assert encode(entries) == (data, times)
+        assert decode(data, times) == in_order(entries)
+        return
+    for refused in (lambda: encode(entries), lambda: decode(data, times)):
+        with pytest.raises(PathError) as caught:
+            refused()
+        assert caught.value.path in {display(path) for path in below}
+
+
+def as_list(value: canon.Value) -> list[canon.Value]:
+    assert isinstance(value, list)
+    return value
 
 
 @given(strategies.deltas, st.data())

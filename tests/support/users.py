@@ -22,6 +22,11 @@ def checked_by_permissions() -> tuple[str, ...]:
     return _usable(_CHECKED_AS_OWNER)
 
 
+def not_root() -> tuple[str, ...]:
+    """What to put before a command so that it does not run as root: under another user id where we are root."""
+    return another_user() if os.geteuid() == _ROOT else ()
+
+
 def another_user() -> tuple[str, ...]:
     """What to put before a command so that it runs under another user id."""
     return _usable(_ANOTHER_USER)

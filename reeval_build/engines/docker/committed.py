@@ -13,11 +13,13 @@ from reeval_build.engines.docker.changes import RESERVED_NAME, UnkeepableChangeE
 from reeval_build.engines.docker.connection import EngineRefusalError, one_line
 from reeval_build.engines.docker.layer_reading import read_layer
 from reeval_build.engines.docker.layers import WHITEOUT
+from reeval_build.engines.docker.left_out import replaced_by_sockets
 from reeval_build.errors import InfraError
+from reeval_build.state.delta import in_order
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import IO
+    from collections.abc import Iterator, Mapping
+    from typing import IO, Any
 
     from reeval_build.engines.docker.connection import Connection
     from reeval_build.ports.objects import Batch
@@ -41,8 +43,13 @@ def read_committed(connection: Connection, container: str, batch: Batch) -> tupl
         changes = connection.patient.diff(container) or ()
     for change in changes:
         _refuse_reserved(change["Path"])
+    entries = _read_top_layer(connection, details, batch)
+    return in_order([*entries, *replaced_by_sockets(connection, container, changes, entries)])
+
+
+def _read_top_layer(connection: Connection, details: Mapping[str, Any], batch: Batch) -> tuple[DeltaEntry, ...]:
     before = _layers(connection, details["Image"])
-    with _committed(connection, container) as image:
+    with _committed(connection, details["Id"]) as image:
         after = _layers(connection, image)
         if len(after) == len(before):
             return ()

@@ -131,20 +131,31 @@ class DockerEngine:
     def _read_delta(
         self, connection: Connection, known: facts.EngineFacts, container: str, batch: Batch
     ) -> tuple[DeltaEntry, ...]:
-        upper = None if self._portable or not known.uppers_readable else _upper(connection, container)
-        if upper is None:
+        overlay = None if self._portable or not known.uppers_readable else _overlay(connection, container)
+        if overlay is None:
             return read_committed(connection, container, batch)
-        entries = read_upper(upper, batch)
-        if _upper(connection, container) is None:
+        entries = read_upper(overlay.upper, overlay.lowers, batch)
+        if _overlay(connection, container) is None:
             raise EngineRefusalError("keep a container", "it was removed while it was read")
         return entries
 
 
-def _upper(connection: Connection, container: str) -> Path | None:
-    """The directory that has the changes of a container, if it can be read from here."""
+@attrs.frozen
+class _Overlay:
+    """Where a container's changes are, and what they lie on, the uppermost first."""
+
+    upper: Path
+    lowers: tuple[Path, ...]
+
+
+def _overlay(connection: Connection, container: str) -> _Overlay | None:
+    """The directories that make up a container's file system, if they can be read from here."""
     with connection.asked_to("look at a container"):
         details = connection.quick.inspect_container(container)
     if details["State"]["Dead"] or details["State"]["Status"] == "removing":
         return None
-    upper = (details["GraphDriver"]["Data"] or {}).get("UpperDir")
-    return Path(upper) if upper and Path(upper).is_dir() else None
+    data = details["GraphDriver"]["Data"] or {}
+    upper = data.get("UpperDir")
+    if not upper or not Path(upper).is_dir():
+        return None
+    return _Overlay(Path(upper), tuple(Path(lower) for lower in data["LowerDir"].split(":")))

@@ -9,20 +9,16 @@ from typing import TYPE_CHECKING, Final
 
 from reeval_build.engines.docker.changes import CAPABILITY, UnkeepableChangeError, add_bytes, checked
 from reeval_build.engines.docker.connection import EngineRefusalError
+from reeval_build.engines.docker.overlay import attribute, is_opaque, is_visible, is_whiteout
 from reeval_build.state.delta import DeltaEntry, DeltaKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from reeval_build.digest import Digest
     from reeval_build.paths import Parts
     from reeval_build.ports.objects import Batch
-
-# https://docs.kernel.org/filesystems/overlayfs.html, "whiteouts and opaque directories"
-_OPAQUE: Final = "trusted.overlay.opaque"
-_YES: Final = b"y"
-_WHITEOUT_DEVICE: Final = os.makedev(0, 0)
 
 _KINDS: Final = {
     stat.S_IFREG: DeltaKind.FILE,
@@ -37,19 +33,22 @@ _OPEN_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NS: Final = 1_000_000_000
 
 
-def read_upper(upper: Path, batch: Batch) -> tuple[DeltaEntry, ...]:
+def read_upper(upper: Path, lowers: Sequence[Path], batch: Batch) -> tuple[DeltaEntry, ...]:
     """The changes in an upper directory that nobody writes to any more; the bytes of files are added to `batch`.
+
+    `lowers` are the directories that it lies on, the uppermost first.
 
     Raises:
         UnkeepableChangeError: for a name that no layer can have, or a path that is too long.
         EngineRefusalError: when the directory is being removed.
     """
-    return tuple(_Walk(os.fsencode(upper), batch).entries())
+    return tuple(_Walk(os.fsencode(upper), [os.fsencode(lower) for lower in lowers], batch).entries())
 
 
 class _Walk:
-    def __init__(self, root: bytes, batch: Batch) -> None:
+    def __init__(self, root: bytes, lowers: Sequence[bytes], batch: Batch) -> None:
         self._root = root
+        self._lowers = lowers
         self._batch = batch
         self._linked: dict[tuple[int, int], DeltaEntry] = {}
 
@@ -80,10 +79,10 @@ class _Walk:
     def _entry(self, parts: Parts, status: os.stat_result) -> DeltaEntry | None:
         kind = _KINDS.get(stat.S_IFMT(status.st_mode))
         if kind is None:
-            # A socket: of no use to anyone when the process that listened is gone.
-            return None
+            # A socket: of no use to anyone when the process that listened is gone. What it replaced is gone as well.
+            return DeltaEntry(parts=parts, kind=DeltaKind.DELETED) if self._is_below(parts) else None
         checked(parts)
-        if kind is DeltaKind.CHARACTER_DEVICE and status.st_rdev == _WHITEOUT_DEVICE:
+        if is_whiteout(status):
             return DeltaEntry(parts=parts, kind=DeltaKind.DELETED)
         if kind is DeltaKind.FILE:
             return self._file(parts, status)
@@ -92,7 +91,7 @@ class _Walk:
             status,
             kind,
             target=os.readlink(self._path(parts)) if kind is DeltaKind.SYMLINK else None,
-            opaque=kind is DeltaKind.DIRECTORY and self._attribute(parts, _OPAQUE) == _YES,
+            opaque=kind is DeltaKind.DIRECTORY and is_opaque(self._path(parts)),
             device=(os.major(status.st_rdev), os.minor(status.st_rdev)) if kind in _DEVICES else None,
         )
 
@@ -122,7 +121,8 @@ class _Walk:
         opaque: bool = False,
         device: tuple[int, int] | None = None,
     ) -> DeltaEntry:
-        capability = self._attribute(parts, CAPABILITY) if kind in {DeltaKind.FILE, DeltaKind.HARD_LINK} else None
+        has_bytes = kind in {DeltaKind.FILE, DeltaKind.HARD_LINK}
+        capability = attribute(self._path(parts), CAPABILITY) if has_bytes else None
         return DeltaEntry(
             parts=parts,
             kind=kind,
@@ -138,13 +138,10 @@ class _Walk:
             mtime_s=status.st_mtime_ns // _NS,
         )
 
-    def _attribute(self, parts: Parts, name: str) -> bytes | None:
-        try:
-            return os.getxattr(self._path(parts), name, follow_symlinks=False)
-        except OSError as error:
-            if error.errno in {errno.ENODATA, errno.ENOTSUP}:
-                return None
-            raise
+    def _is_below(self, parts: Parts) -> bool:
+        """Whether the state below has something at a path of the upper directory that shows through."""
+        above = (self._path(parts[:depth]) for depth in range(1, len(parts)))
+        return is_visible(parts, self._lowers) and not any(map(is_opaque, above))
 
     def _path(self, parts: Parts) -> bytes:
         return b"/".join((self._root, *parts))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from reeval_build import canon
 from reeval_build.digest import Domain
-from reeval_build.engines.fake.processes import run
+from reeval_build.engines.fake.processes import encoded, run
 from reeval_build.engines.fake.removal import remove
 from reeval_build.engines.fake.restore import Restored, restore
 from reeval_build.engines.fake.scan import scan
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 FAKE_BASE: Final = Domain("fake-base", 1)
 _LAYOUT: Final = Layout(workspace=(b"workspace",), home=(b"home",))
+_PLACES: Final = (_LAYOUT.workspace, _LAYOUT.home)
 _TEMPORARY: Final = "tmp"
 
 
@@ -38,7 +39,7 @@ class FakeEngine:
     """See `ports.engine.Engine`.
 
     A sandbox is a new directory below `scratch` with `workspace`, `home` and `tmp` in it; commands run on the host,
-    as the user, with `PATH` and the locale of the host and nothing else of its environment. Nothing is isolated.
+    as the user, with `PATH` of the host and nothing else of its environment. Nothing is isolated.
     """
 
     layout = _LAYOUT
@@ -60,9 +61,8 @@ class FakeEngine:
         """See `ports.engine.Engine.start`."""
         directory = Path(tempfile.mkdtemp(prefix="fake-", dir=self._scratch)).resolve()
         try:
-            for name in (_LAYOUT.workspace[0], _LAYOUT.home[0], _TEMPORARY.encode()):
-                (directory / os.fsdecode(name)).mkdir(mode=0o755)
-            restored = restore(state, os.fsencode(directory), self._objects)
+            (directory / _TEMPORARY).mkdir(mode=0o755)
+            restored = restore(state, os.fsencode(directory), _PLACES, self._objects)
             yield FakeSandbox(directory, restored, cancel)
         finally:
             remove(directory)
@@ -87,18 +87,19 @@ class FakeSandbox:
         timeout_s: float | None = None,
     ) -> int:
         """See `ports.engine.Sandbox.execute`."""
-        workspace = self._directory / os.fsdecode(_LAYOUT.workspace[0])
+        workspace = os.path.join(os.fsencode(self._directory), *_LAYOUT.workspace)
         home = self._directory / os.fsdecode(_LAYOUT.home[0])
         surroundings = {
             "PATH": os.environ.get("PATH", os.defpath),
-            "LANG": os.environ.get("LANG", "C.UTF-8"),
+            # Not the host's: it is in no key.
+            "LANG": "C.UTF-8",
             "HOME": str(home),
             "TMPDIR": str(self._directory / _TEMPORARY),
         }
         return run(
             command,
             sandbox=self._directory,
-            cwd=workspace / cwd,
+            cwd=os.path.join(workspace, encoded(cwd)),
             env={**surroundings, **env},
             stdout=stdout,
             stderr=stderr,
@@ -108,4 +109,4 @@ class FakeSandbox:
 
     def capture(self, batch: Batch) -> tuple[DeltaEntry, ...]:
         """See `ports.engine.Sandbox.capture`. No process is left to end: `execute` has seen to it."""
-        return scan(os.fsencode(self._directory), (_LAYOUT.workspace, _LAYOUT.home), self._restored, batch)
+        return scan(os.fsencode(self._directory), _PLACES, self._restored, batch)

@@ -11,7 +11,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from reeval_build.errors import CancelledError
+from reeval_build.errors import CancelledError, InfraError
 from reeval_build.ports.engine import CommandTimeoutError
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from reeval_build.ports.engine import Cancellation
 
 _LOOK_AGAIN_S: Final = 0.05
+_END_WITHIN_S: Final = 5.0
 _CHUNK_BYTES: Final = 65536
 _MOST_CHUNKS_LEFT: Final = 32
 _MARK: Final = b"REEVAL_BUILD_SANDBOX"
@@ -29,11 +30,23 @@ _NOT_FOUND: Final = 127
 _KILLED_BY: Final = 128
 
 
+class ProcessesRemainError(InfraError):
+    """Processes of a sandbox cannot be ended."""
+
+    def __init__(self, directory: Path, pids: Sequence[int]) -> None:
+        numbers = ", ".join(map(str, sorted(pids)))
+        super().__init__(
+            f"processes of the sandbox {directory} cannot be ended: {numbers}",
+            hint="end them as the user they run as; `ps -fp` with a number says which that is",
+        )
+        self.directory, self.pids = directory, tuple(sorted(pids))
+
+
 def run(
     command: Sequence[str],
     *,
     sandbox: Path,
-    cwd: Path,
+    cwd: bytes,
     env: Mapping[str, str],
     stdout: BinaryIO,
     stderr: BinaryIO,
@@ -44,12 +57,15 @@ def run(
 
     When it returns or raises, the process group is gone, and on Linux so is every process that still has the
     variable which names the sandbox in its environment, in whatever session.
+
+    Raises:
+        InfraError: when the command has ended and a process of it cannot be ended.
     """
     try:
         process = subprocess.Popen(
-            [_encoded(argument) for argument in command],
+            [encoded(argument) for argument in command],
             cwd=cwd,
-            env={_encoded(name): _encoded(value) for name, value in env.items()} | {_MARK: os.fsencode(sandbox)},
+            env={encoded(name): encoded(value) for name, value in env.items()} | {_MARK: os.fsencode(sandbox)},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -61,26 +77,29 @@ def run(
     with closing(_Output({process.stdout: stdout, process.stderr: stderr})) as output:
         try:
             _wait(process, output, timeout_s, cancel)
+        except BaseException:
+            # What ended the command is what the caller hears of.
+            with suppress(InfraError):
+                _end(process, sandbox)
+            raise
+        else:
+            _end(process, sandbox)
         finally:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            end_processes(sandbox)
             # What they wrote before they ended; more than a pipe holds comes only from one that got away.
             output.pass_on_rest()
     code = process.returncode
     return code if code >= 0 else _KILLED_BY - code
 
 
-def _encoded(text: str) -> bytes:
+def encoded(text: str) -> bytes:
     """What an author wrote is UTF-8 in the sandbox, whatever the locale of the host is."""
     return text.encode("utf-8", "surrogateescape")
 
 
-def _could_not_start(command: Sequence[str], cwd: Path, error: OSError, stderr: BinaryIO) -> int:
-    missing_directory = not cwd.is_dir()
-    what = cwd if missing_directory else command[0]
-    stderr.write(f"{what}: {error.strerror}\n".encode())
+def _could_not_start(command: Sequence[str], cwd: bytes, error: OSError, stderr: BinaryIO) -> int:
+    missing_directory = not os.path.isdir(cwd)
+    what = cwd if missing_directory else encoded(command[0])
+    stderr.write(what + f": {error.strerror}\n".encode())
     return _NOT_FOUND if isinstance(error, FileNotFoundError) and not missing_directory else _NOT_EXECUTABLE
 
 
@@ -134,14 +153,30 @@ def _wait(process: subprocess.Popen[bytes], output: _Output, timeout_s: float | 
             raise CommandTimeoutError(timeout_s)
 
 
+def _end(process: subprocess.Popen[bytes], sandbox: Path) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    try:
+        process.wait(_END_WITHIN_S)
+    except subprocess.TimeoutExpired as error:
+        raise ProcessesRemainError(sandbox, [process.pid]) from error
+    end_processes(sandbox)
+
+
 def end_processes(directory: Path) -> None:
     """End every process of the sandbox at `directory`, and of sandboxes below it, that still names it.
 
     Does nothing where there is no /proc.
+
+    Raises:
+        ProcessesRemainError: when some are left after several seconds, such as another user's.
     """
+    deadline = time.monotonic() + _END_WITHIN_S
     while pids := list(_processes_of(os.fsencode(directory))):
+        if time.monotonic() > deadline:
+            raise ProcessesRemainError(directory, pids)
         for pid in pids:
-            with suppress(ProcessLookupError):
+            with suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
         time.sleep(_LOOK_AGAIN_S / 10)
 

@@ -8,15 +8,19 @@ import stat
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from reeval_build.engines.fake.processes import end_processes
+from reeval_build.engines.fake.processes import ProcessesRemainError, end_processes
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
 def discard(directory: Path) -> None:
-    """End what still runs in the sandboxes below `directory`, which a killed process left, and remove them."""
-    end_processes(directory.resolve())
+    """End what still runs in the sandboxes below `directory`, which a killed process left, and remove them.
+
+    What cannot be ended, such as another user's, runs on.
+    """
+    with suppress(ProcessesRemainError):
+        end_processes(directory.resolve())
     remove(directory)
 
 

@@ -11,9 +11,9 @@ import attrs
 
 from reeval_build.digest import BLOB, DELTA, TREE
 from reeval_build.errors import InfraError
-from reeval_build.paths import Parts
+from reeval_build.paths import Parts, display, split
 from reeval_build.state.delta import DeltaEntry, DeltaKind, decode
-from reeval_build.state.placed import placed_entries
+from reeval_build.state.placed import PLACED_MTIME_S, placed_entries
 from reeval_build.state.state import PlacedTree
 from reeval_build.tree import directory
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from reeval_build.state.state import State
 
 _CHUNK_BYTES: Final = 1024 * 1024
+_WHILE_WRITTEN: Final = 0o700
 
 
 @attrs.frozen
@@ -50,97 +51,126 @@ class Restored:
     stamps: dict[Parts, Stamp]
 
 
-def restore(state: State, root: bytes, objects: Objects) -> Restored:
-    """Write `state` below `root`, where the directories of the layout are.
+def restore(state: State, root: bytes, places: Iterable[Parts], objects: Objects) -> Restored:
+    """Write `state` below the directory `root`, on top of an empty directory at each of `places`.
 
     Raises:
         LostObjectError: when the store lacks a piece.
-        InfraError: for what a host directory cannot have, such as a device; names the path.
+        InfraError: for what a host directory cannot have, such as a device, and for what is in no directory of the
+            state; names the path.
     """
     writer = _Writer(root, objects)
+    writer.apply(
+        DeltaEntry(parts=parts, kind=DeltaKind.DIRECTORY, mode=0o755, mtime_s=PLACED_MTIME_S) for parts in places
+    )
     for delta in state.deltas:
         if isinstance(delta, PlacedTree):
             writer.apply(placed_entries(delta, lambda digest: directory.decode(objects.read(TREE, digest))))
         else:
             writer.apply(decode(objects.read(DELTA, delta.delta), objects.read(DELTA, delta.times)))
-    writer.set_directory_times()
-    stamps = {parts: Stamp.of(os.lstat(writer.path(parts))) for parts in writer.entries}
+    stamps = writer.finish()
     _wait_for_next_tick(root, stamps.values())
     return Restored(writer.entries, stamps)
 
 
 class _Writer:
+    """Writes entries, and knows what is there: only what it wrote itself, and nothing without its directory."""
+
     def __init__(self, root: bytes, objects: Objects) -> None:
         self._root = root
         self._objects = objects
+        self._names: dict[Parts, set[bytes]] = {(): set()}
         self.entries: dict[Parts, DeltaEntry] = {}
-
-    def path(self, parts: Parts) -> bytes:
-        return b"/".join((self._root, *parts))
 
     def apply(self, entries: Iterable[DeltaEntry]) -> None:
         for entry in entries:
-            if entry.kind is DeltaKind.DIRECTORY and entry.opaque:
-                self._remove_below(entry.parts)
             if entry.kind is DeltaKind.DELETED:
                 self._remove(entry.parts)
+            elif entry.kind is DeltaKind.DIRECTORY and entry.parts in self._names:
+                if entry.opaque:
+                    self._remove_below(entry.parts)
+                self.entries[entry.parts] = entry
             else:
+                self._remove(entry.parts)
                 self._write(entry)
 
-    def set_directory_times(self) -> None:
-        """Last, for writing into a directory changes its time; deepest first."""
-        for parts in sorted(self.entries, reverse=True):
-            entry = self.entries[parts]
-            if entry.kind is DeltaKind.DIRECTORY:
-                os.utime(self.path(parts), (entry.mtime_s, entry.mtime_s))
+    def finish(self) -> dict[Parts, Stamp]:
+        """Give directories their times and modes; every path's stamp.
+
+        Last, for writing into a directory changes its time, and its mode may forbid it; deepest first, for a mode may
+        also forbid to go to what is below.
+        """
+        directories = sorted(self._names.keys() & self.entries.keys(), reverse=True)
+        stamps = {parts: self._stamp(parts) for parts in self.entries if parts not in self._names}
+        for parts in directories:
+            entry, path = self.entries[parts], self._path(parts)
+            os.utime(path, (entry.mtime_s, entry.mtime_s))
+            os.chmod(path, entry.mode)
+            stamps[parts] = self._stamp(parts)
+        return stamps
+
+    def _path(self, parts: Parts) -> bytes:
+        return b"/".join((self._root, *parts))
+
+    def _stamp(self, parts: Parts) -> Stamp:
+        return Stamp.of(os.lstat(self._path(parts)))
 
     def _write(self, entry: DeltaEntry) -> None:
-        existing = self.entries.get(entry.parts)
-        stays = existing is not None and existing.kind is entry.kind is DeltaKind.DIRECTORY
-        if not stays:
-            self._remove(entry.parts)
-        path = self.path(entry.parts)
+        names = self._names.get(entry.parts[:-1])
+        if names is None:
+            # Never through what may be a symbolic link that leads to the user's own files.
+            raise InfraError(f"{display(entry.path)} cannot be restored: what it is in is no directory of the state")
+        path = self._path(entry.parts)
         match entry.kind:
             case DeltaKind.DIRECTORY:
-                if not stays and not os.path.isdir(path):
-                    os.mkdir(path)
+                os.mkdir(path, _WHILE_WRITTEN)
+                self._names[entry.parts] = set()
             case DeltaKind.FILE:
                 self._write_file(path, entry)
             case DeltaKind.HARD_LINK:
-                assert entry.target is not None, "a hard link has a target"
-                os.link(self._root + b"/" + entry.target, path)
+                os.link(self._path(self._linked(entry)), path)
             case DeltaKind.SYMLINK:
                 assert entry.target is not None, "a symbolic link has a target"
                 os.symlink(entry.target, path)
             case DeltaKind.FIFO:
                 os.mkfifo(path)
             case _:
-                raise InfraError(f"{os.fsdecode(entry.path)} is a device, which a fake sandbox cannot have")
-        if entry.kind is not DeltaKind.SYMLINK:
+                raise InfraError(f"{display(entry.path)} is a device, which a fake sandbox cannot have")
+        if entry.kind not in {DeltaKind.SYMLINK, DeltaKind.DIRECTORY}:
             os.chmod(path, entry.mode)
             os.utime(path, (entry.mtime_s, entry.mtime_s))
+        names.add(entry.parts[-1])
         self.entries[entry.parts] = entry
 
     def _write_file(self, path: bytes, entry: DeltaEntry) -> None:
         with self._objects.open(BLOB, entry.content) as source, open(path, "xb") as target:
             shutil.copyfileobj(source, target, _CHUNK_BYTES)
 
+    def _linked(self, entry: DeltaEntry) -> Parts:
+        assert entry.target is not None, "a hard link has a target"
+        parts = split(entry.target)
+        linked = self.entries.get(parts)
+        if linked is None or linked.kind not in {DeltaKind.FILE, DeltaKind.HARD_LINK}:
+            raise InfraError(f"{display(entry.path)} cannot be restored: it is a link to no file of the state")
+        return parts
+
     def _remove(self, parts: Parts) -> None:
-        path = self.path(parts)
-        self._remove_below(parts)
-        if self.entries.pop(parts, None) is None:
-            return
-        if os.path.isdir(path) and not os.path.islink(path):
-            os.rmdir(path)
-        else:
-            os.unlink(path)
+        if parts in self.entries:
+            self._remove_below(parts)
+            self._remove_one(parts)
 
     def _remove_below(self, above: Parts) -> None:
-        below = [parts for parts in self.entries if len(parts) > len(above) and parts[: len(above)] == above]
-        for parts in sorted(below, reverse=True):
-            entry = self.entries.pop(parts)
-            remove = os.rmdir if entry.kind is DeltaKind.DIRECTORY else os.unlink
-            remove(self.path(parts))
+        below = [above]
+        for parts in below:
+            below += [(*parts, name) for name in self._names.get(parts, ())]
+        for parts in reversed(below[1:]):
+            self._remove_one(parts)
+
+    def _remove_one(self, parts: Parts) -> None:
+        remove = os.unlink if self._names.pop(parts, None) is None else os.rmdir
+        remove(self._path(parts))
+        self._names[parts[:-1]].remove(parts[-1])
+        del self.entries[parts]
 
 
 def _wait_for_next_tick(root: bytes, stamps: Iterable[Stamp]) -> None:

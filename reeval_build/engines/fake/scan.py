@@ -40,14 +40,19 @@ def scan(root: bytes, places: Iterable[Parts], restored: Restored, batch: Batch)
         raise InfraError(
             f"{os.fsdecode(error.filename or root)} in the sandbox cannot be read: {error.strerror}"
         ) from error
-    directories = {parts for parts, status in seen.items() if stat.S_ISDIR(status.st_mode)}
+    directories = {(), *(parts for parts, status in seen.items() if stat.S_ISDIR(status.st_mode))}
     topmost = (parts for parts in restored.entries if parts not in seen and parts[:-1] in directories)
     return in_order([*changed, *(DeltaEntry(parts=parts, kind=DeltaKind.DELETED) for parts in topmost)])
 
 
 def _walk(root: bytes, place: Parts) -> Iterator[tuple[Parts, os.stat_result]]:
-    pending = [place]
-    yield place, os.lstat(b"/".join((root, *place)))
+    """What there is at a place, and below it when it still is a directory and no link to one."""
+    try:
+        status = os.lstat(b"/".join((root, *place)))
+    except FileNotFoundError:
+        return
+    yield place, status
+    pending = [place] if stat.S_ISDIR(status.st_mode) else []
     while pending:
         above = pending.pop()
         with os.scandir(b"/".join((root, *above))) as entries:
@@ -83,17 +88,19 @@ class _Reader:
                 self._note_inode(self._restored.entries[parts], status)
                 continue
             entry = self._entry(parts, status)
-            if entry is not None and not self._is_same(entry):
+            if entry is None:
+                if parts in self._restored.entries:
+                    yield DeltaEntry(parts=parts, kind=DeltaKind.DELETED)
+            elif not self._is_same(entry):
                 yield entry
 
     def _is_same(self, entry: DeltaEntry) -> bool:
         """Whether the entry says nothing new. Times are no difference."""
         before = self._restored.entries.get(entry.parts)
-        if before is None:
-            return len(entry.parts) == 1 and entry.kind is DeltaKind.DIRECTORY
-        return attrs.evolve(before, uid=0, gid=0, xattrs=(), opaque=False) == entry
+        return before is not None and attrs.evolve(before, uid=0, gid=0, xattrs=(), opaque=False) == entry
 
     def _entry(self, parts: Parts, status: os.stat_result) -> DeltaEntry | None:
+        """What is at a path now, or None for what is not kept: a socket or a device."""
         path = b"/".join((self._root, *parts))
         mode, mtime_s = status.st_mode & _PERMISSIONS, int(status.st_mtime)
         if stat.S_ISDIR(status.st_mode):

@@ -138,6 +138,21 @@ def test_a_path_that_must_not_be_used_is_refused(path):
 
 
 @pytest.mark.conforms("fault 40")
+@pytest.mark.parametrize("kind", sorted(set(DeltaKind) - {DeltaKind.DIRECTORY}, key=str))
+@pytest.mark.parametrize("path", [b"a/b", b"a/b/c"])
+def test_what_is_below_something_else_than_a_directory_is_refused_with_its_path(kind, path):
+    leaf = [b"a", kind.value, 0, 0, 0, ONE, 0, b"elsewhere", False, {}, None]
+    rows = [leaf, [path, *ROW[1:]]]
+
+    with pytest.raises(PathError) as read:
+        decode(canon.encode(rows), canon.encode([1, 1]))
+    with pytest.raises(PathError) as written:
+        encode([DeltaEntry(parts=(b"a",), kind=kind), attrs.evolve(FILE, parts=tuple(path.split(b"/")))])
+
+    assert read.value.path == written.value.path == path.decode()
+
+
+@pytest.mark.conforms("fault 40")
 @pytest.mark.parametrize("target", [None, b"", b"/etc/passwd", b"../x", b"a/../../x"])
 def test_a_hard_link_out_of_the_file_system_is_refused(target):
     row = [b"a", "h", 0o644, 0, 0, ONE, 3, target, False, {}, None]
