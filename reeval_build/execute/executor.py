@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import attrs
 
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from reeval_build.execute.context import Context
     from reeval_build.plan.graph import Node
     from reeval_build.ports.events import Listener
+
+
+_REPAIRS: Final = 3
 
 
 @attrs.frozen(kw_only=True)
@@ -112,7 +116,7 @@ class _Run:
         self._results: dict[Digest, NodeResult] = {}
         self._waiting: dict[Digest, None] = {}
         self._running: set[Digest] = set()
-        self._repaired: set[tuple[Digest, Digest]] = set()
+        self._repairs: Counter[tuple[Digest, Digest]] = Counter()
 
     def run(self, jobs: int) -> Outcome:
         self._take_known()
@@ -251,12 +255,13 @@ class _Run:
     def _repair(self, recipe: Digest, lost: LostObjectError, seconds: float) -> None:
         """Drop what an object is missing from, and build it and `recipe` again.
 
-        An object that a node lacks a second time cannot be kept: that is the end of the node.
+        An object that a node lacks again and again cannot be kept: that is the end of the node. Once more than once,
+        for other processes may be repairing the same.
         """
-        if (recipe, lost.digest) in self._repaired:
+        self._repairs[recipe, lost.digest] += 1
+        if self._repairs[recipe, lost.digest] > _REPAIRS:
             self._fail(recipe, lost, seconds)
             return
-        self._repaired.add((recipe, lost.digest))
         self._listen(ObjectLost(digest=lost.digest, problem=str(lost)))
         known = self._context.records.by_recipe(self._graph.above(recipe))
         whole = {

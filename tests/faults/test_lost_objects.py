@@ -223,8 +223,9 @@ def test_processes_that_repair_one_store_at_once_do_not_get_in_each_others_way(d
         forget(kept, damaged.store) if at % 3 == 0 else flip_a_bit(kept, damaged.store)
     runs = [damaged.start("run", "one@fake", "--", "sh", "-c", SHOW) for _ in range(4)]
 
-    for run in runs:
-        assert finish(run).stdout == EXPECTED + "one@fake: nothing changed since the snapshot\n"
+    for done in map(finish, runs):
+        assert done.code == 0, done.stderr
+        assert done.stdout == EXPECTED + "one@fake: nothing changed since the snapshot\n"
 
     again = damaged("run", "one@fake", "--", "sh", "-c", SHOW)
     assert warnings(again.stderr) == []

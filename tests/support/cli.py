@@ -182,7 +182,8 @@ def sandbox_processes(store: Path) -> list[str]:
 
 def assert_nothing_is_left(store: Path) -> None:
     """A store in which nothing runs has no temporary file, no lock and no sandbox; it need not have been made yet."""
-    assert [path for name in ("tmp", "locks") for path in (store / name).glob("*")] == []
+    left = [str(path) for name in ("tmp", "locks") for path in (store / name).rglob("*")]
+    assert left == [], left
     wait_until(lambda: not sandbox_processes(store))
 
 

@@ -165,16 +165,19 @@ class LocalObjects:
 
     def _set_aside(self, digest: Digest, stream: BinaryIO) -> None:
         """Move a file away whose bytes are not its name's, unless another process has put a right one there."""
-        path = self.file_of(digest)
+        path, aside = self.file_of(digest), self._root / "quarantine" / digest.hex
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(stream.fileno()), path.stat()):
-                path.rename(self._root / "quarantine" / digest.hex)
+                path.rename(aside)
+                if not os.path.samestat(os.fstat(stream.fileno()), aside.stat()):
+                    aside.rename(path)
 
     def _lost(self, digest: Digest, pack: int | None, reason: str) -> LostObjectError:
         """Stop naming an object that cannot be read where it should be, so that it can be kept again."""
         self._is_damaged = True
-        if pack is not None or not self.file_of(digest).exists():
-            with self._database.writing() as connection:
+        with self._database.writing() as connection:
+            # A file is placed before its row is written, so one that another process kept meanwhile is seen here.
+            if pack is not None or not self.file_of(digest).exists():
                 connection.execute("DELETE FROM objects WHERE digest = ? AND pack IS ?", (digest.raw, pack))
         return LostObjectError(digest, store=str(self._root), reason=reason)
 

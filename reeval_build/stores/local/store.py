@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING, Final, Self
 
 from reeval_build.stores.local.database import Database, StoreAccessError
@@ -68,9 +69,9 @@ class LocalStore:
 
     def close(self) -> None:
         """Close files and connections."""
-        self.objects.close()
-        self._database.close()
-        self._scratch.close()
+        # Each, even when Ctrl-C comes in between.
+        with closing(self._scratch), closing(self._database), closing(self.objects):
+            pass
 
     def __enter__(self) -> Self:
         """The store itself."""
