@@ -72,11 +72,16 @@ class Draft:
 
     def make_room(self, parts: Parts) -> None:
         """Make sure that a directory is at `parts`, in place of whatever else is there on the way."""
-        for count in range(1, len(parts) + 1):
-            existing = self.get(parts[:count])
-            if existing is not None and existing.kind is not Kind.DIRECTORY:
-                self.remove(parts[:count])
+        directory: _Open | None = self._root
+        for depth, name in enumerate(parts):
+            assert directory is not None, "what is there and no other thing is a directory"
+            existing = directory.entries.get(name)
+            if existing is None:
                 break
+            if existing.kind is not Kind.DIRECTORY:
+                self.remove(parts[: depth + 1])
+                break
+            directory = self._descend(directory, name)
         self._make_directories(parts, parts)
 
     def remove(self, parts: Parts) -> None:

@@ -121,3 +121,30 @@ def test_a_store_has_no_temporary_file_after_a_build(project: Project, reeval: R
     reeval("build")
 
     assert_nothing_is_left(reeval.store)
+
+
+def test_a_directory_that_is_deeper_than_a_path_can_be_is_refused_and_removed(
+    project: Project, reeval: ReevalBuild
+) -> None:
+    deep = "import os; [(os.mkdir('d'), os.chdir('d')) for _ in range(3000)]"
+    project.define(
+        f"""
+        deep = define_environment("deep", {{"sandbox": fake_sandbox(), "setup": ["python3 -c \\"{deep}\\""]}})
+        """
+    )
+
+    (message,) = reeval.build(code=3).messages
+
+    assert "workspace/d/d/d" in message
+    assert len(message) < 500
+    assert_nothing_is_left(reeval.store)
+
+
+def test_a_directory_that_python_cannot_remove_by_recursion_is_removed(project: Project, reeval: ReevalBuild) -> None:
+    deep = "import os; [(os.mkdir('d'), os.chdir('d')) for _ in range(1200)]; open('file', 'w')"
+    project.define('one = define_environment("one", {"sandbox": fake_sandbox()})')
+
+    done = reeval("run", "one@fake", "--", "python3", "-c", deep + "; os.chdir('/'); print('made')")
+
+    assert done.stdout.startswith("made\none@fake: 1 changed since the snapshot\n")
+    assert_nothing_is_left(reeval.store)

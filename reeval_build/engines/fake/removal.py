@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import stat
 from contextlib import suppress
@@ -25,22 +26,36 @@ def discard(directory: Path) -> None:
 
 
 def remove(directory: Path) -> None:
-    """Remove a directory, what a command made unreadable or read-only in it as well.
+    """Remove a directory, however deep it is and whatever a command made unreadable or read-only in it.
 
     What cannot be removed all the same, such as another user's, stays.
     """
-    with suppress(OSError):
+    with suppress(OSError, RecursionError):
         shutil.rmtree(directory)
-        return
     with suppress(OSError):
-        _open_up(directory)
-    shutil.rmtree(directory, ignore_errors=True)
+        _flatten(os.fsencode(directory))
 
 
-def _open_up(directory: Path) -> None:
-    os.chmod(directory, stat.S_IRWXU)
-    for above, names, _files in os.walk(directory):
-        for name in names:
-            path = os.path.join(above, name)
-            if not os.path.islink(path):
-                os.chmod(path, stat.S_IRWXU)
+def _flatten(root: bytes) -> None:
+    """Remove `root` by moving the directories in it up to it, so that no path gets long and nothing recurs."""
+    if not os.path.lexists(root):
+        return
+    os.chmod(root, stat.S_IRWXU)
+    moved, mark = 0, secrets.token_hex(8).encode()
+    pending = [root]
+    while pending:
+        directory = pending.pop()
+        with os.scandir(directory) as entries:
+            found = [(entry.path, entry.is_dir(follow_symlinks=False)) for entry in entries]
+        for path, is_directory in found:
+            if not is_directory:
+                os.unlink(path)
+                continue
+            moved += 1
+            place = b"%s/%s-%d" % (root, mark, moved)
+            os.chmod(path, stat.S_IRWXU)
+            os.rename(path, place)
+            pending.append(place)
+        if directory != root:
+            os.rmdir(directory)
+    os.rmdir(root)
