@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.cli import ReevalBuild
+from tests.support.cli import ReevalBuild, end_sandboxes
 from tests.support.projects import Project
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -19,5 +20,7 @@ def project(tmp_path: Path) -> Project:
 
 
 @pytest.fixture
-def reeval(tmp_path: Path, project: Project) -> ReevalBuild:
-    return ReevalBuild(project.directory, tmp_path / "store")
+def reeval(tmp_path: Path, project: Project) -> Iterator[ReevalBuild]:
+    reeval = ReevalBuild(project.directory, tmp_path / "store")
+    yield reeval
+    end_sandboxes(reeval.store)

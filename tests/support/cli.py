@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 _CHECKOUT: Final = Path(reeval_build.__file__).parents[1]
 _TIMEOUT_S: Final = 120.0
 
+# What runs under nohup, or in the background of a script, ignores these signals, and so would every child. A handler,
+# unlike that, is not passed on.
+for _number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, lambda _signal, _frame: None)
+
 
 @attrs.frozen
 class Done:
@@ -169,15 +175,22 @@ def kill(process: subprocess.Popen[bytes], *, group: bool = True) -> None:
             stream.close()
 
 
-def sandbox_processes(store: Path) -> list[str]:
-    """The command lines of processes that run in sandboxes of a store."""
-    mark = f"REEVAL_BUILD_SANDBOX={store.resolve()}/".encode()
+def sandbox_processes(store: Path) -> list[int]:
+    """The processes that run in sandboxes of a store."""
+    mark = b"REEVAL_BUILD_SANDBOX=" + os.fsencode(store.resolve()) + b"/"
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             if mark in (entry / "environ").read_bytes():
-                found.append((entry / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace"))
+                found.append(int(entry.name))
     return found
+
+
+def end_sandboxes(store: Path) -> None:
+    """End what a test that failed left running."""
+    for pid in sandbox_processes(store):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 def assert_nothing_is_left(store: Path) -> None:
