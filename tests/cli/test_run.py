@@ -295,7 +295,7 @@ def test_a_place_for_the_json_that_cannot_be_written_is_refused_before_the_comma
     assert not (tmp_path / "ran").exists()
 
 
-@pytest.mark.parametrize("code", [0, 1, 2, 3, 42, 130, 255])
+@pytest.mark.parametrize("code", [1, 3, 130, 255])
 def test_the_exit_code_is_the_commands(built: ReevalBuild, code: int) -> None:
     assert changes(built, f"touch new; exit {code}", code=code) == {"new": "added"}
 
@@ -425,7 +425,7 @@ def test_a_cell_is_built_when_it_has_to_be_and_only_it(project: Project, own: Re
     assert built.ran == []
 
 
-@pytest.mark.parametrize("name", ["base", "a@b", "a@fake", "x+y@1.0", "0"])
+@pytest.mark.parametrize("name", ["a@fake", "x+y@1.0"])
 def test_names_with_signs_in_them_name_cells(project: Project, own: ReevalBuild, name: str) -> None:
     project.edit("env.py", '"base"', f'"{name}"')
 
