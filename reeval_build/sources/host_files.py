@@ -5,13 +5,13 @@ from __future__ import annotations
 import io
 import os
 import stat
-import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from reeval_build.digest import BLOB, Digest
 from reeval_build.errors import InfraError
 from reeval_build.plan.resolution import ResolvedFile
+from reeval_build.sources.steady import ChangedError, read_steadily, version
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 _SMALL_BYTES: Final = 1024 * 1024
 _CHUNK_BYTES: Final = 1024 * 1024
-_PAUSES_S: Final = (0.0, 0.1, 0.2, 0.4)
 
 
 class HostFileError(InfraError):
@@ -31,10 +30,6 @@ class HostFileError(InfraError):
         self.path, self.reason = path, reason
 
 
-class _ChangedError(Exception):
-    """The file was written to while it was read."""
-
-
 class HostFileReader:
     """See `ports.sources.HostFiles`."""
 
@@ -43,26 +38,27 @@ class HostFileReader:
 
     def read(self, path: str) -> ResolvedFile:
         """See `ports.sources.HostFiles.read`."""
-        for pause_s in _PAUSES_S:
-            time.sleep(pause_s)
-            try:
-                with _opened(path) as stream:
-                    return self._keep(path, stream)
-            except _ChangedError:
-                continue
-        raise HostFileError(path, "changed each time it was read", hint="stop what writes to it, or copy it first")
+        try:
+            return read_steadily(lambda: self._read_once(path))
+        except ChangedError as error:
+            hint = "stop what writes to it, or copy it first"
+            raise HostFileError(path, "changed each time it was read", hint=hint) from error
+
+    def _read_once(self, path: str) -> ResolvedFile:
+        with _opened(path) as stream:
+            return self._keep(path, stream)
 
     def _keep(self, path: str, stream: BinaryIO) -> ResolvedFile:
         before = os.fstat(stream.fileno())
         source = io.BytesIO(_read(path, stream, -1)) if before.st_size <= _SMALL_BYTES else stream
         digest, size = _digest(path, source)
-        if _version(os.fstat(stream.fileno())) != _version(before):
-            raise _ChangedError
+        if version(os.fstat(stream.fileno())) != version(before):
+            raise ChangedError
         if not self._objects.present([digest]):
             source.seek(0)
             with self._objects.batch() as batch:
                 if batch.add_stream(BLOB, source) != (digest, size):
-                    raise _ChangedError
+                    raise ChangedError
         return ResolvedFile(digest=digest, size=size, executable=bool(before.st_mode & stat.S_IXUSR))
 
 
@@ -103,11 +99,6 @@ def _digest(path: str, stream: BinaryIO) -> tuple[Digest, int]:
         hasher.update(chunk)
         size += len(chunk)
     return Digest(hasher.digest()), size
-
-
-def _version(status: os.stat_result) -> tuple[int, int, int]:
-    """What differs when a file was written to or its permissions were changed."""
-    return status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 def _unreadable(path: str, error: OSError) -> HostFileError:

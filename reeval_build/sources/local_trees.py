@@ -6,14 +6,13 @@ import errno
 import io
 import os
 import stat
-import time
 from typing import TYPE_CHECKING, BinaryIO, Final, cast
 
 from reeval_build.digest import BLOB, TREE, Digest
 from reeval_build.errors import InfraError
 from reeval_build.paths import PathError, check_link, check_name, display
 from reeval_build.sources.archives import MAX_DEPTH
-from reeval_build.sources.host_files import _PAUSES_S, _ChangedError, _version
+from reeval_build.sources.steady import ChangedError, read_steadily, version
 from reeval_build.tree.directory import Directory, Entry, encode
 
 if TYPE_CHECKING:
@@ -72,14 +71,11 @@ class LocalDirectories:
     def read(self, path: str, batch: Batch) -> Digest:
         """See `ports.sources.LocalTrees.read`."""
         place = _Place(path)
-        for pause_s in _PAUSES_S:
-            time.sleep(pause_s)
-            try:
-                return _Walk(path, place, batch).read()
-            except _ChangedError:
-                continue
-        hint = "stop what writes to it, or copy the directory first"
-        raise LocalEntryError(path, place.parts, "changed each time it was read", hint=hint)
+        try:
+            return read_steadily(lambda: _Walk(path, place, batch).read())
+        except ChangedError as error:
+            hint = "stop what writes to it, or copy the directory first"
+            raise LocalEntryError(path, place.parts, "changed each time it was read", hint=hint) from error
 
 
 class _Place:
@@ -95,10 +91,10 @@ class _Place:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Raise a LocalEntryError, or a _ChangedError, for an error of the system."""
+        """Raise a LocalEntryError, or a ChangedError, for an error of the system."""
         if isinstance(error, OSError):
             if error.errno in _REPLACED:
-                raise _ChangedError from error
+                raise ChangedError from error
             raise self.unreadable(error) from error
 
     def refused(self, reason: str) -> LocalEntryError:
@@ -117,7 +113,7 @@ class _Open:
     def __init__(self, parts: Parts, descriptor: int) -> None:
         self.parts = parts
         self.descriptor = descriptor
-        self.version = _version(os.fstat(descriptor))
+        self.version = version(os.fstat(descriptor))
         with os.scandir(descriptor) as items:
             found = {os.fsencode(item.name): _kind(item) for item in items}
         found.pop(_LEFT_OUT, None)
@@ -174,8 +170,8 @@ class _Walk:
         self._place.parts = directory.parts
         with self._place:
             after = os.fstat(directory.descriptor)
-        if _version(after) != directory.version:
-            raise _ChangedError
+        if version(after) != directory.version:
+            raise ChangedError
         os.close(self._open.pop().descriptor)
         return self._batch.add(TREE, encode(directory.entries))
 
@@ -206,14 +202,14 @@ class _Walk:
             with self._place:
                 before = os.fstat(descriptor)
             if not stat.S_ISREG(before.st_mode):
-                raise _ChangedError
+                raise ChangedError
             if before.st_mode & _RUNS_AS_ITS_OWNER:
                 raise self._place.refused("runs with the rights of its owner or group (setuid or setgid)")
             digest, size = self._keep(descriptor, before.st_size)
             with self._place:
                 after = os.fstat(descriptor)
-            if size != before.st_size or _version(after) != _version(before):
-                raise _ChangedError
+            if size != before.st_size or version(after) != version(before):
+                raise ChangedError
         finally:
             os.close(descriptor)
         return Entry.file(digest, size, executable=bool(before.st_mode & stat.S_IXUSR))
