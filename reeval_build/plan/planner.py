@@ -72,8 +72,8 @@ def _plan_cell(cell: Cell, resolution: Resolution, drawing: Drawing) -> PlannedC
 
 
 def _plan_machine(cell: Cell, resolution: Resolution, drawing: Drawing) -> Parent:
-    base = resolution.bases[base_name(cell.sandbox)]
-    label = base_name(cell.sandbox)
+    name = base_name(cell.sandbox)
+    base, label = resolution.bases[name], str(name)
     if isinstance(base, InfraError):
         return drawing.add(Node.broken("base", base, label=label), "state")
     work = BaseWork(identity=base.identity, platform=base.platform)

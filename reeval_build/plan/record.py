@@ -62,7 +62,7 @@ def cell_record(planned: PlannedCell, graph: Graph, snapshot: Output) -> CellRec
         overrides=cell.merged.overrides,
         harness=cell.harness.kind,
         sandbox=cell.sandbox.kind,
-        base=base_name(cell.sandbox),
+        base=str(base_name(cell.sandbox)),
         workspace=_workspace(planned),
         env=dict(cell.merged.literals),
         setup=tuple(step.run for step in cell.merged.setup),

@@ -16,18 +16,22 @@ if TYPE_CHECKING:
     from reeval_build.model.spec import Sandbox
 
 
+@attrs.frozen
+class BaseName:
+    """What a sandbox's base is called: the name of an image, or none for the empty one of the fake sandbox."""
+
+    image: str | None = None
+
+    def __str__(self) -> str:
+        return "fake sandbox" if self.image is None else self.image
+
+
 @attrs.frozen(kw_only=True)
 class Base:
-    """What the lowest state of a sandbox is, by content.
-
-    `identity` is equal for images of equal content and platform, on every engine; `reference` is how this engine
-    finds it now.
-    """
+    """What the lowest state of a sandbox is, by content: equal for equal content and platform, on every engine."""
 
     identity: Digest
     platform: str
-
-    reference: str = attrs.field(eq=False)
 
 
 @attrs.frozen(kw_only=True)
@@ -58,7 +62,8 @@ class ResolvedFile:
 class ResolvedPackage:
     """An npm package of exactly one version, or a package that is a directory or an archive of the host.
 
-    `integrity` is the subresource integrity of its archive (`sha512-...`), which decides its files.
+    `integrity` decides its files: it is the subresource integrity of its archive (`sha512-...`), or `tree-` and the
+    digest of its tree for one that is a directory of the host.
     """
 
     name: str
@@ -72,12 +77,12 @@ class ResolvedPackage:
 class Resolution:
     """For everything some cells name: what it is now, or why it cannot be had."""
 
-    bases: Mapping[str, Base | InfraError]
+    bases: Mapping[BaseName, Base | InfraError]
     layouts: Mapping[str, Layout]
     workspaces: Mapping[GitWorkspace, ResolvedTree | InfraError]
     files: Mapping[str, ResolvedFile | InfraError]
 
 
-def base_name(sandbox: Sandbox) -> str:
+def base_name(sandbox: Sandbox) -> BaseName:
     """What a sandbox's base is called: sandboxes of one base are looked up once."""
-    return sandbox.base_image if isinstance(sandbox, DockerSandbox) else "fake sandbox"
+    return BaseName(sandbox.base_image if isinstance(sandbox, DockerSandbox) else None)

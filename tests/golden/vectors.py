@@ -145,7 +145,7 @@ def keys() -> Iterator[str]:
     environments = (development, development.extend("production", _EXTENSION), define_environment("bare", _BARE))
     graph = graph_of(
         *(cell(environment, harness) for environment in environments for harness in ("fake", "claude-code")),
-        bases={"node:24-bookworm": base("the image"), "fake sandbox": base("nothing")},
+        bases={"node:24-bookworm": base("the image"), None: base("nothing")},
         files={
             "/fixtures/agent.ts": host_file(b"export {}\n"),
             "/fixtures/go": host_file(b"#!/bin/sh\n", executable=True),

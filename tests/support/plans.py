@@ -11,7 +11,7 @@ from reeval_build.model.harnesses import HARNESSES
 from reeval_build.model.merge import merge
 from reeval_build.model.spec import FakeSandbox, HostFile
 from reeval_build.plan.planner import plan
-from reeval_build.plan.resolution import Base, Resolution, ResolvedFile, ResolvedTree, base_name
+from reeval_build.plan.resolution import Base, BaseName, Resolution, ResolvedFile, ResolvedTree, base_name
 from reeval_build.state.state import Layout
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def cell(environment: Environment, harness: str = "fake", *, file: str = "env.py
 
 def graph_of(
     *cells: Cell,
-    bases: Mapping[str, Base | InfraError] | None = None,
+    bases: Mapping[str | None, Base | InfraError] | None = None,
     workspaces: Mapping[str, ResolvedTree | InfraError] | None = None,
     files: Mapping[str, ResolvedFile | InfraError] | None = None,
 ) -> Graph:
@@ -54,7 +54,8 @@ def graph_of(
     return plan(
         cells,
         Resolution(
-            bases={name: base(name) for name in map(base_name, (one.sandbox for one in cells))} | dict(bases or {}),
+            bases={name: base(str(name)) for name in map(base_name, (one.sandbox for one in cells))}
+            | {BaseName(image): found for image, found in (bases or {}).items()},
             layouts=LAYOUTS,
             workspaces={one: (workspaces or {}).get(one.repo) or tree(one) for one in repositories},
             files={path: host_file(path.encode()) for path in hosted} | dict(files or {}),
@@ -62,9 +63,9 @@ def graph_of(
     )
 
 
-def base(content: str, *, platform: str = "linux/x86_64", reference: str = "here") -> Base:
+def base(content: str, *, platform: str = "linux/x86_64") -> Base:
     """The base of an image, by its content."""
-    return Base(identity=BASES.digest(content.encode()), platform=platform, reference=reference)
+    return Base(identity=BASES.digest(content.encode()), platform=platform)
 
 
 def tree(workspace: GitWorkspace) -> ResolvedTree:

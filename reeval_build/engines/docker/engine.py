@@ -75,7 +75,7 @@ class DockerEngine:
         """See `ports.engine.Engine.resolve`."""
         assert isinstance(sandbox, DockerSandbox), "another engine's sandbox"
         image = self._connected().bases.resolve(sandbox.base_image, cancel)
-        return Base(identity=image.identity, platform=image.platform, reference=image.image_id)
+        return Base(identity=image.identity, platform=image.platform)
 
     @contextmanager
     def start(self, state: State, *, cancel: Cancellation) -> Iterator[ContainerSandbox]:

@@ -51,7 +51,7 @@ class FakeEngine:
     def resolve(self, sandbox: SandboxSpec, *, cancel: Cancellation) -> Base:  # noqa: ARG002 - the port's signature
         """See `ports.engine.Engine.resolve`. The base is nothing, on this kind of machine."""
         name = f"{sys.platform}/{platform.machine().lower()}"
-        return Base(identity=FAKE_BASE.digest(canon.encode([name])), platform=name, reference="")
+        return Base(identity=FAKE_BASE.digest(canon.encode([name])), platform=name)
 
     def close(self) -> None:
         """See `ports.engine.Engine.close`. Nothing is open."""

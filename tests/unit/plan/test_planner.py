@@ -5,7 +5,7 @@ import pytest
 from reeval_build import EnvironmentSpec, define_environment, docker, fake_sandbox, file, git
 from reeval_build.digest import BLOB
 from reeval_build.errors import InfraError
-from reeval_build.plan.resolution import ResolvedTree
+from reeval_build.plan.resolution import ResolvedTree, base_name
 from reeval_build.plan.work import FilesWork, InstallWork, PlacedFile, RulesWork, SetupWork
 from tests.support.plans import base, cell, graph_of, host_file, node, nodes
 
@@ -94,8 +94,15 @@ def test_an_image_counts_by_its_content_and_not_by_its_tag():
 
     assert not keys(one(environment), **before) & keys(one(environment), **moved)
     assert keys(one(environment), **before) == keys(
-        one({**environment, "sandbox": docker(from_="y:2")}), bases={"y:2": base("old", reference="elsewhere")}
+        one({**environment, "sandbox": docker(from_="y:2")}), bases={"y:2": base("old")}
     )
+
+
+def test_an_image_that_is_called_like_the_fake_sandbox_is_an_image():
+    fake, image = base_name(fake_sandbox()), base_name(docker(from_="fake sandbox"))
+
+    assert str(fake) == str(image)
+    assert fake != image
 
 
 def test_an_image_for_another_platform_is_another_image():
