@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Final
 from reeval_build.errors import DefinitionError, StopRequest
 from reeval_build.loading.imports import FreshLoader, importing_from
 from reeval_build.model.environment import Environment
+from reeval_build.model.problems import collecting_problems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _MODULE: Final = "reeval_build_definition"
 _STANDARD_OUTPUT, _STANDARD_ERROR = 1, 2
+_NEVER_A_CONSEQUENCE: Final = (DefinitionError, ImportError, NameError, SyntaxError)
 
 
 def load_environments(file: Path, *, shown: str) -> tuple[Environment, ...]:
@@ -27,11 +29,25 @@ def load_environments(file: Path, *, shown: str) -> tuple[Environment, ...]:
     The file can import what is beside it and what is in the working directory, as a script can. What it prints goes
     to standard error, for standard output is for results.
 
+    A mistake in a definition does not end the file: it goes on with something that stands in for what was refused,
+    so that every mistake is found, in the order of the file. When it then fails, that may only be a consequence of
+    what stood in, and is not said until the mistakes are corrected. What never is one is said after them: a name that
+    is not known, an import that fails, and source that cannot be read.
+
     Raises:
-        DefinitionError: when the file cannot be read, fails while it runs, or has a mistake; names it as `shown`.
+        DefinitionError: when the file cannot be read, fails while it runs, or has mistakes: all of them; names it as
+            `shown`.
     """
-    with importing_from(file.parent, *_working_directory()), _printing_to_standard_error():
-        namespace = _run(file, shown)
+    with (
+        importing_from(file.parent, *_working_directory()),
+        _printing_to_standard_error(),
+        collecting_problems() as mistakes,
+    ):
+        namespace, failure = _run(file)
+        if failure is not None and (not mistakes or isinstance(failure, _NEVER_A_CONSEQUENCE)):
+            mistakes += [mistake for mistake in _said(failure, file) if mistake not in mistakes]
+    if mistakes:
+        raise DefinitionError(*mistakes, file=shown) from failure
     found = {id(value): value for value in namespace.values() if isinstance(value, Environment)}
     return tuple(dict.fromkeys(found.values()))
 
@@ -42,23 +58,28 @@ def _working_directory() -> Iterator[Path]:
         yield Path.cwd()
 
 
-def _run(file: Path, shown: str) -> dict[str, object]:
+def _run(file: Path) -> tuple[dict[str, object], BaseException | None]:
+    """What the file defines, and what it was ended by before its end."""
     spec = importlib.util.spec_from_file_location(_MODULE, file, loader=FreshLoader(_MODULE, str(file)))
     assert spec is not None, "a loader is given"
     assert spec.loader is not None, "a loader is given"
     module = importlib.util.module_from_spec(spec)
     sys.modules[_MODULE] = module
+    failure: BaseException | None = None
     try:
         spec.loader.exec_module(module)
-    except DefinitionError as error:
-        raise DefinitionError(*error.problems, file=shown) from error
     except (KeyboardInterrupt, StopRequest):
         raise
-    except BaseException as error:
-        raise DefinitionError(_describe(error, file), file=shown) from error
+    except BaseException as error:  # noqa: BLE001 - whatever it is, it becomes a message
+        failure = error
     finally:
         sys.modules.pop(_MODULE, None)
-    return vars(module)
+    return vars(module), failure
+
+
+def _said(failure: BaseException, file: Path) -> tuple[str, ...]:
+    """What a message says of how a file failed. Mistakes are raised where they are not collected: in threads of its."""
+    return failure.problems if isinstance(failure, DefinitionError) else (_describe(failure, file),)
 
 
 def _describe(error: BaseException, file: Path) -> str:

@@ -20,7 +20,7 @@ from reeval_build.model.helpers.secrets import SecretHelper, secret
 from reeval_build.model.helpers.skills import SkillHelper, skill
 from reeval_build.model.helpers.workspaces import git
 from reeval_build.model.merge import conflicts
-from reeval_build.model.problems import has_collected, refuse
+from reeval_build.model.problems import refuse
 from reeval_build.model.shown import got
 from reeval_build.model.site import Site
 from reeval_build.model.spec import Layer, Spec
@@ -91,9 +91,9 @@ def _define(name: object, spec: object, parents: tuple[Layer, ...]) -> Environme
     file = calling_file()
     environment, problems = checked(name, spec, parents, Site.of_caller())
     environment = attrs.evolve(environment, file=None if file is None else str(file))
-    if not problems and not has_collected():
-        problems = unsupported(environment)
-    return refuse(problems, instead=environment) if problems else environment
+    if problems:
+        return refuse(problems, instead=environment)
+    return refuse(unsupported(environment), instead=environment, unsupported=True)
 
 
 def checked(name: object, spec: object, parents: tuple[Layer, ...], site: Site) -> tuple[Environment, tuple[str, ...]]:
@@ -104,7 +104,10 @@ def checked(name: object, spec: object, parents: tuple[Layer, ...], site: Site) 
     definition = Definition(name, site, [*problems])
     layer = Layer(name, check_fields(_call(spec, definition), definition))
     environment = Environment(name, (*parents, layer))
-    return environment, (*definition.problems, *conflicts(name, environment.layers))
+    # What is wrong between the layers of a parent was said of the parent.
+    known = conflicts(name, parents)
+    own = (conflict for conflict in conflicts(name, environment.layers) if conflict not in known)
+    return environment, (*definition.problems, *own)
 
 
 def name_problems(name: object) -> tuple[str, ...]:

@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final, TypeVar
 
+import attrs
+
 from reeval_build.errors import DefinitionError
 
 if TYPE_CHECKING:
@@ -13,34 +15,47 @@ if TYPE_CHECKING:
 
 Value = TypeVar("Value")
 
-_collected: Final[ContextVar[list[str] | None]] = ContextVar("collected", default=None)
+
+@attrs.frozen
+class _Collected:
+    """What was refused so far; `unsupported` only counts when there is no mistake."""
+
+    mistakes: list[str] = attrs.field(factory=list)
+    unsupported: list[str] = attrs.field(factory=list)
+
+
+_collected: Final[ContextVar[_Collected | None]] = ContextVar("collected", default=None)
 
 
 @contextmanager
 def collecting_problems() -> Iterator[list[str]]:
-    """Keep every mistake in the list that is given, each once, instead of raising the first.
+    """Keep every mistake in the list that is given, each once and in the order of their calls.
 
     Meanwhile `define_environment`, `extend` and the helpers return something of the right type for what they refuse,
     so that a file runs to its end and all its mistakes are found at once. What they returned is not to be used: who
-    opens this looks into the list, and raises.
+    opens this looks into the list, and raises. What is only not supported yet is put into the list at the end, when
+    there is no mistake, also when the block raises.
     """
-    problems: list[str] = []
-    token = _collected.set(problems)
+    collected = _Collected()
+    token = _collected.set(collected)
     try:
-        yield problems
+        yield collected.mistakes
     finally:
         _collected.reset(token)
+        if not collected.mistakes:
+            collected.mistakes.extend(collected.unsupported)
 
 
-def has_collected() -> bool:
-    """Whether a mistake was kept already."""
-    return bool(_collected.get())
+def refuse(problems: Iterable[str], *, instead: Value, unsupported: bool = False) -> Value:
+    """Raise a DefinitionError with `problems`; or keep them and return `instead`, while they are collected.
 
-
-def refuse(problems: Iterable[str], *, instead: Value) -> Value:
-    """Raise a DefinitionError with `problems`; or keep them and return `instead`, while they are collected."""
+    Without any problem, `instead` is the thing itself. `unsupported` says that all is right, but not built yet.
+    """
+    problems = tuple(problems)
     collected = _collected.get()
-    if collected is None:
+    if problems and collected is None:
         raise DefinitionError(*problems)
-    collected.extend(problem for problem in problems if problem not in collected)
+    if collected is not None:
+        kept = collected.unsupported if unsupported else collected.mistakes
+        kept.extend(problem for problem in dict.fromkeys(problems) if problem not in kept)
     return instead

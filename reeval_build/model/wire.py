@@ -52,8 +52,9 @@ def environment_from_wire(data: object, *, directory: str | PathLike[str]) -> En
         DefinitionError: with every mistake, in the words of reeval's documentation.
     """
     environment, problems = checked_wire(data, directory=directory)
-    problems = problems or unsupported_layers(environment)
-    return refuse(problems, instead=environment) if problems else environment
+    if problems:
+        return refuse(problems, instead=environment)
+    return refuse(unsupported_layers(environment), instead=environment, unsupported=True)
 
 
 def checked_wire(data: object, *, directory: str | PathLike[str]) -> tuple[Environment, tuple[str, ...]]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+import reeval_build
 from tests.support.cli import ReevalBuild
 from tests.support.index import opened_index
 from tests.support.projects import Project
@@ -67,6 +69,110 @@ def test_every_mistake_of_an_environment_is_said(project: Project, reeval: Reeva
         "env.py: rules in ",
         "env.py: setup in ",
     ]
+
+
+@pytest.mark.conforms("13", "exit 2")
+def test_every_independent_mistake_of_a_file_is_said_in_its_order(project: Project, reeval: ReevalBuild) -> None:
+    project.define(
+        """
+        from reeval_build import skill
+        base = define_environment("base", {"workspace": git(""), "rules": 3, "files": {"a": "", "a/b": ""}})
+        child = base.extend("child", {"setup": "npm ci", "sandbox": docker(cpus=0)})
+        again = base.extend("my env", lambda h: {"skills": [h.skill.local("s", placement="home")]})
+        right = define_environment("right", {"sandbox": fake_sandbox(), "setup": ["touch built"]})
+        """
+    )
+
+    assert refused(reeval, "env.py") == [
+        'env.py: git() needs a repository: a URL, github:owner/repo, or a local path (got "")',
+        'env.py: rules in defineEnvironment("base") must be markdown or file(path) (got 3)',
+        (
+            'env.py: files["a"] and files["a/b"] in defineEnvironment("base") cannot both be there: '
+            '"a" would be a file and a directory'
+        ),
+        "env.py: cpus in docker() must be a number above 0 (got 0)",
+        'env.py: setup in defineEnvironment("child") must be a list (got "npm ci")',
+        'env.py: placement in skill.local() must be "harness" or "workspace" (got "home")',
+        'env.py: defineEnvironment needs a name of letters, digits, ".", "_", "@", "+" or "-" (got "my env")',
+    ]
+
+
+MISTAKE = 'one = define_environment("e", {"rules": 3})\n'
+SAID = 'env.py: rules in defineEnvironment("e") must be markdown or file(path) (got 3)'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "base = define_environment('b', {'files': directory('gone')})\nbase.layers[0].spec.files['a.txt']\n",
+        "import sys\nsys.exit(len(one.layers))\n",
+        "raise ValueError(one)\n",
+        "one.extend()\n",
+    ],
+)
+def test_what_may_be_a_consequence_of_a_mistake_is_not_said_with_it(
+    project: Project, reeval: ReevalBuild, text: str
+) -> None:
+    gone = f"env.py: directory() has nothing to copy: {project.directory}/gone is not there"
+    project.define("from reeval_build import directory\n" + MISTAKE + text)
+
+    assert refused(reeval, "env.py") == [SAID, *([gone] if "gone" in text else [])]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("import no_such_module\n", "ModuleNotFoundError: No module named 'no_such_module' (line 3)"),
+        ("from reeval_build import nothing\n", "ImportError: cannot import name 'nothing' from 'reeval_build'"),
+        ("two = on.extend('two', {})\n", "NameError: name 'on' is not defined"),
+        ("import beside\n", "SyntaxError: '(' was never closed (line 1 of "),
+    ],
+)
+def test_what_is_no_consequence_of_a_mistake_is_said_after_it(
+    project: Project, reeval: ReevalBuild, text: str, said: str
+) -> None:
+    project.write("beside.py", "x = (\n")
+    project.define(MISTAKE + text)
+
+    first, second = refused(reeval, "env.py")
+
+    assert first == SAID
+    assert second.startswith(f"env.py: {said}")
+
+
+def test_mistakes_that_a_thread_of_the_file_raises_are_said_once(project: Project, reeval: ReevalBuild) -> None:
+    project.define(
+        MISTAKE
+        + """
+from concurrent.futures import ThreadPoolExecutor
+
+def define():
+    define_environment("e", {"rules": 3, "setup": 4})
+
+with ThreadPoolExecutor() as threads:
+    threads.submit(define).result()
+"""
+    )
+
+    assert refused(reeval, "env.py") == [SAID, 'env.py: setup in defineEnvironment("e") must be a list (got 4)']
+
+
+def test_what_is_not_supported_yet_is_said_where_there_is_no_mistake(project: Project, reeval: ReevalBuild) -> None:
+    text = """
+    from reeval_build import skill
+    one = define_environment("one", {"skills": [skill.local("s")]})
+    two = one.extend("two", {"skills": [skill.local("t")]})
+    """
+    not_yet = "is not supported by this version of reeval-build yet"
+    project.define(text)
+
+    assert refused(reeval, "env.py") == [
+        f'env.py: skills in defineEnvironment("{name}") {not_yet}' for name in ("one", "two")
+    ]
+
+    project.define(text + "\n    raise ValueError('and more')\n")
+
+    assert refused(reeval, "env.py") == ["env.py: ValueError: and more (line 7)"]
 
 
 def test_a_mistake_in_one_of_two_files_stops_both(project: Project, reeval: ReevalBuild) -> None:
@@ -292,6 +398,28 @@ def test_files_of_one_name_beside_two_definitions_are_kept_apart(
     for name in ("a", "b"):
         done = reeval("run", f"{name}/env.py::{name}@fake", "--", "cat", "AGENTS.md")
         assert done.stdout.startswith(f"the rules of {name}\n")
+
+
+def test_a_directory_whose_name_begins_like_that_of_the_package_is_the_authors(tmp_path: Path) -> None:
+    package = Path(reeval_build.__file__).parent
+    shutil.copytree(package, tmp_path / package.name, ignore=shutil.ignore_patterns("__pycache__"))
+    project = Project(tmp_path / f"{package.name}_evals")
+    reeval = ReevalBuild(project.directory, tmp_path / "store", env={"PYTHONPATH": str(tmp_path)})
+    for name in ("a", "b"):
+        project.write(f"{name}/rules.md", f"the rules of {name}\n")
+        project.write(f"{name}/beside.py", 'from reeval_build import file\nRULES = file("rules.md")\n')
+        project.define(
+            f"""
+            from beside import RULES
+            {name} = define_environment("{name}", {{"sandbox": fake_sandbox(), "rules": RULES}})
+            """,
+            path=f"{name}/env.py",
+        )
+
+    reeval.build("a", "b")
+
+    for name in ("a", "b"):
+        assert reeval("run", f"{name}@fake", "--", "cat", "AGENTS.md").stdout.startswith(f"the rules of {name}\n")
 
 
 def test_paths_count_from_the_file_that_names_them(project: Project, reeval: ReevalBuild) -> None:
