@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import strategies as st
 
 from reeval_build.digest import BLOB, Digest
+from reeval_build.model.egress import POLICIES, AllowHosts
 from reeval_build.model.spec import GitWorkspace, HostFile
 from reeval_build.paths import Destination, check_link
 from reeval_build.plan.resolution import ResolvedTree
@@ -251,6 +252,7 @@ works: dict[str, st.SearchStrategy[Any]] = {
         env=st.dictionaries(variable_names, st.text(max_size=3), max_size=2).map(
             lambda env: tuple(sorted(env.items()))
         ),
+        egress=st.sampled_from([*POLICIES, AllowHosts(()), AllowHosts(("a.example",)), AllowHosts(("a", "b.example"))]),
         timeout_s=_time_limits,
         engine=_engines,
     ),

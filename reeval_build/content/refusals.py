@@ -11,7 +11,7 @@ import attrs
 
 from reeval_build.content.hook_support import HOOK_SUPPORT
 from reeval_build.content.problems import listed, shown
-from reeval_build.content.runners import Registries, allows, server_runner, text_runner
+from reeval_build.content.runners import Registries, may_fetch, server_runner, text_runner
 from reeval_build.model.egress import Egress
 from reeval_build.model.harnesses import Harness
 from reeval_build.model.mcp import McpServer, RemoteServer, StdioServer
@@ -156,7 +156,7 @@ def _runners(plugin: PluginContents, around: Surroundings) -> Iterator[Refusal]:
         if runner is None:
             continue
         hosts = around.registries.needed(runner)
-        if not allows(around.egress, hosts, automatic=around.automatic_hosts):
+        if not may_fetch(around.egress, hosts, automatic=around.automatic_hosts):
             policy = f'"{around.egress}"' if isinstance(around.egress, str) else "this allow list"
             yield _refusal(
                 plugin,

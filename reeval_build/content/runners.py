@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Final
 
 import attrs
 
-from reeval_build.model.egress import AllowHosts, Egress
+from reeval_build.model.egress import Egress, allows, is_restricted
 from reeval_build.model.mcp import McpServer, StdioServer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable, Sequence
 
 _SHELLS: Final = frozenset({"sh", "bash", "dash", "zsh", "env"})
 _IN_TEXT: Final = re.compile(
@@ -65,20 +65,12 @@ def text_runner(command: str) -> str | None:
     return None if match is None else " ".join(match["runner"].split())
 
 
-def allows(egress: Egress | None, hosts: tuple[str, ...], *, automatic: Iterable[str] = ()) -> bool:
-    """Whether a policy (None is the default, `proxy`) lets a sandbox connect to every one of `hosts`.
+def may_fetch(egress: Egress | None, hosts: Sequence[str], *, automatic: Collection[str] = ()) -> bool:
+    """Whether a policy lets a sandbox connect to every one of the hosts that a runner needs.
 
-    `automatic` are the hosts that every policy allows: the harness's own, and those of secrets and MCP servers.
+    `automatic` are the hosts that every policy allows. A registry that is not known, without hosts, is one that no
+    list of hosts allows.
     """
-    if egress in {None, "proxy", "allow-all"}:
-        return True
-    patterns = [*automatic, *(egress.hosts if isinstance(egress, AllowHosts) else ())]
-    return bool(hosts) and all(any(_matches(pattern, host) for pattern in patterns) for host in hosts)
-
-
-def _matches(pattern: str, host: str) -> bool:
-    """Rule: reeval's documentation: `*.example.com` is every subdomain, and not `example.com`."""
-    pattern, host = pattern.lower(), host.lower()
-    if pattern.startswith("*."):
-        return host.endswith(pattern[1:]) and len(host) > len(pattern) - 1
-    return pattern == host
+    if not hosts:
+        return not is_restricted(egress)
+    return all(allows(egress, host, automatic=automatic) for host in hosts)

@@ -97,7 +97,8 @@ class _Reader:
         return Found(
             environment=environment,
             harness=None if declared.harness is None else self._harness(declared.harness, by),
-            env={name: value for name, value in (cascade.env or {}).items() if isinstance(value, str)},
+            env=cascade.env or {},
+            egress=cascade.egress,
             sandbox=cascade.sandbox,
             file=self.file,
             by=by,

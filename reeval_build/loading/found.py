@@ -7,9 +7,10 @@ from types import MappingProxyType
 
 import attrs
 
+from reeval_build.model.egress import Egress
 from reeval_build.model.environment import Environment
 from reeval_build.model.harness_descriptors import HarnessDescriptor
-from reeval_build.model.spec import Layer, Sandbox, Spec
+from reeval_build.model.spec import EnvValue, Layer, Sandbox, Spec
 
 # Rule: reeval's wire types, `Cell`: "environment: "-" when none". No environment can be defined with this name.
 NO_ENVIRONMENT = Environment("-", (Layer("-", Spec()),))
@@ -20,13 +21,14 @@ class Found:
     """An environment, and the file it was found in, as messages name it.
 
     `harness` is the one it was declared to run on, None when nothing says so. `env` is put over its variables, by
-    name; `sandbox` is its machine when it names none itself. `by` is what declares all that, as messages name it:
-    `evaluate("x")`; it is empty for an environment that stands for itself.
+    name; `egress` replaces its own; `sandbox` is its machine when it names none itself. `by` is what declares all
+    that, as messages name it: `evaluate("x")`; it is empty for an environment that stands for itself.
     """
 
     environment: Environment
     harness: HarnessDescriptor | None = None
-    env: Mapping[str, str] = MappingProxyType({})
+    env: Mapping[str, EnvValue] = MappingProxyType({})
+    egress: Egress | None = None
     sandbox: Sandbox | None = None
 
     file: str = attrs.field(eq=False)

@@ -97,11 +97,12 @@ def _cells(found: Found, harnesses: Sequence[str], sandbox: str) -> Iterable[Cel
 
 def _cell(found: Found, harness: Harness, harness_id: str | None, sandbox: str) -> Cell:
     merged = merge(found.environment.layers)
+    egress = merged.egress if found.egress is None else found.egress
     return Cell(
         environment=found.environment,
         harness=harness,
         harness_id=harness_id,
-        merged=attrs.evolve(merged, env=MappingProxyType({**merged.env, **found.env})),
+        merged=attrs.evolve(merged, env=MappingProxyType({**merged.env, **found.env}), egress=egress),
         sandbox=merged.sandbox or found.sandbox or _SANDBOXES[sandbox](),
         file=found.file,
     )

@@ -53,7 +53,6 @@ def _fake(option: str) -> Callable[[Spec], Iterable[str]]:
 
 # Each line names what of a spec is not supported. An entry goes when what it is about is built.
 UNSUPPORTED: Final[tuple[Callable[[Spec], Iterable[str]], ...]] = (
-    _field("egress"),
     _secrets,
     _field("mcp"),
     _field("plugins"),

@@ -9,6 +9,7 @@ import attrs
 from reeval_build import canon
 from reeval_build.digest import BLOB, Digest, Domain
 from reeval_build.errors import InfraError
+from reeval_build.model.egress import AllowHosts, is_restricted
 from reeval_build.model.spec import HostFile
 from reeval_build.paths import Destination, parse_destination, split
 from reeval_build.plan.graph import Drawing, Graph, Node, Parent, PlannedCell
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from reeval_build.model.spec import FileContent, GitWorkspace
     from reeval_build.plan.resolution import Resolution
 
-CELL: Final = Domain("cell", 1)
+CELL: Final = Domain("cell", 2)
 _LABEL_CHARACTERS: Final = 60
 _MANY: Final = 3
 
@@ -58,7 +59,14 @@ def _plan_cell(cell: Cell, resolution: Resolution, drawing: Drawing) -> PlannedC
     root = attrs.evolve(top, role="root")
     env = tuple(sorted(merged.literals.items()))
     for step in merged.setup:
-        work = SetupWork(run=step.run, cwd=step.cwd, env=env, timeout_s=step.timeout_s, engine=cell.sandbox.kind)
+        work = SetupWork(
+            run=step.run,
+            cwd=step.cwd,
+            env=env,
+            egress=cell.egress,
+            timeout_s=step.timeout_s,
+            engine=cell.sandbox.kind,
+        )
         top = drawing.add(Node.of(work, (top,), label=shorten(step.run)), "state")
     snapshot = drawing.add(Node.of(SnapshotWork(layout=layout), (top, root), label=cell.environment.name), "snapshot")
     resolved = None if merged.workspace is None else resolution.workspaces[merged.workspace]
@@ -143,12 +151,21 @@ def shorten(text: str) -> str:
 def _cell_key(cell: Cell, snapshot: Digest) -> Digest:
     """Names the cell in records: what it starts from, what it starts with, and what people call it."""
     layers = [layer.name for layer in cell.environment.layers]
-    env = dict(cell.merged.literals)
-    return CELL.digest(canon.encode([cell.environment.name, layers, cell.harness_name, snapshot, {"env": env}]))
+    egress = cell.egress
+    starts_with: dict[str, canon.Value] = {
+        "env": dict(cell.merged.literals),
+        "egress": {"allow": list(egress.hosts)} if isinstance(egress, AllowHosts) else egress,
+    }
+    return CELL.digest(canon.encode([cell.environment.name, layers, cell.harness_name, snapshot, starts_with]))
 
 
 def _warnings(cell: Cell, resolution: Resolution) -> Iterable[str]:
     merged = cell.merged
+    if is_restricted(cell.egress):
+        yield (
+            f'{cell.file}: egress of the environment "{cell.environment.name}" is recorded, not enforced: '
+            "steps and `run` have the engine's own network"
+        )
     if merged.workspace is not None:
         found = resolution.workspaces[merged.workspace]
         if not isinstance(found, InfraError):

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from reeval_build.model.egress import AllowHosts
 from reeval_build.plan.outputs import content_of
 from reeval_build.plan.resolution import base_name
 
 if TYPE_CHECKING:
+    from reeval_build.model.cells import Cell
     from reeval_build.plan.graph import Graph, PlannedCell
     from reeval_build.plan.outputs import Output
 
@@ -25,6 +27,19 @@ class WorkspaceRecord:
     init: bool
     commit: str
     tree: str
+
+
+@attrs.frozen(kw_only=True)
+class EgressRecord:
+    """Where a cell's sandbox may connect. Nothing enforces it yet.
+
+    `policy` is one of reeval's, or `allow` for the hosts in `allow`. `automatic` are those that any policy allows, but
+    for the harness's own.
+    """
+
+    policy: str
+    allow: tuple[str, ...]
+    automatic: tuple[str, ...]
 
 
 @attrs.frozen(kw_only=True)
@@ -45,6 +60,7 @@ class CellRecord:
     workspace: WorkspaceRecord | None
     env: Mapping[str, str]
     setup: tuple[str, ...]
+    egress: EgressRecord
     snapshot: str
     phase_keys: tuple[tuple[str, str], ...]
     warnings: tuple[str, ...]
@@ -66,10 +82,16 @@ def cell_record(planned: PlannedCell, graph: Graph, snapshot: Output) -> CellRec
         workspace=_workspace(planned),
         env=dict(cell.merged.literals),
         setup=tuple(step.run for step in cell.merged.setup),
+        egress=_egress(cell),
         snapshot=content_of(snapshot).hex,
         phase_keys=tuple((node.phase, node.recipe.hex) for node in above),
         warnings=planned.warnings,
     )
+
+
+def _egress(cell: Cell) -> EgressRecord:
+    policy, allow = ("allow", cell.egress.hosts) if isinstance(cell.egress, AllowHosts) else (cell.egress, ())
+    return EgressRecord(policy=policy, allow=allow, automatic=cell.automatic_hosts)
 
 
 def _workspace(planned: PlannedCell) -> WorkspaceRecord | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias, cast
 import attrs
 
 from reeval_build.digest import Digest
+from reeval_build.model.egress import Egress
 from reeval_build.model.spec import FileContent, GitWorkspace
 from reeval_build.paths import Destination
 from reeval_build.plan.resolution import ResolvedTree
@@ -98,14 +99,15 @@ class RootWork:
 
 @attrs.frozen(kw_only=True)
 class SetupWork:
-    """One command of an environment's setup."""
+    """One command of an environment's setup, with what it can see and reach. `egress` is as `effective` gives it."""
 
     phase: ClassVar[str] = "setup"
-    schema: ClassVar[int] = 1
+    schema: ClassVar[int] = 2
 
     run: str
     cwd: str
     env: tuple[tuple[str, str], ...]
+    egress: Egress
 
     timeout_s: float = attrs.field(eq=False)
     engine: str = attrs.field(eq=False)

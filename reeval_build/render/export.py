@@ -43,7 +43,8 @@ def _options(found: Found) -> dict[str, Any]:
     written = {
         "environment": None if found.environment == NO_ENVIRONMENT else environment_to_wire(found.environment),
         "harness": None if found.harness is None else harness_to_wire(found.harness),
-        "env": dict(found.env) or None,
+        "env": value_to_wire(found.env) or None,
+        "egress": None if found.egress is None else value_to_wire(found.egress),
         "sandbox": None if found.sandbox is None else value_to_wire(found.sandbox),
     }
     return {name: value for name, value in written.items() if value is not None}

@@ -115,8 +115,8 @@ def test_json_and_our_modules_are_one_build(project: Project, reeval: ReevalBuil
         (environment("my env"), "defineEnvironment needs a name of letters, digits"),
         (environment("e", rules=1), 'rules in defineEnvironment("e") must be markdown or file(path) (got 1)'),
         (
-            environment("e", egress="deny-all"),
-            'egress in defineEnvironment("e") is not supported by this version of reeval-build yet',
+            environment("e", egress="open"),
+            'egress in defineEnvironment("e") must be "proxy", "allow-all", "deny-all" or { allow: hosts } (got ',
         ),
         ({"children": []}, "it has no evals"),
         (

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from reeval_build.content.runners import Registries, allows, server_runner, text_runner
+from reeval_build.content.runners import Registries, may_fetch, server_runner, text_runner
 from reeval_build.model.egress import AllowHosts
 from reeval_build.model.mcp import RemoteServer, StdioServer
 
@@ -80,14 +80,14 @@ def test_the_registries_are_told_apart_among_the_advised_hosts():
 )
 @pytest.mark.conforms("111")
 def test_a_policy_allows_a_registry_or_not(egress, automatic, npm, python):
-    assert allows(egress, REGISTRIES.needed("npx"), automatic=automatic) is npm
-    assert allows(egress, REGISTRIES.needed("bunx"), automatic=automatic) is npm
-    assert allows(egress, REGISTRIES.needed("uvx"), automatic=automatic) is python
-    assert allows(egress, REGISTRIES.needed("pipx run"), automatic=automatic) is python
+    assert may_fetch(egress, REGISTRIES.needed("npx"), automatic=automatic) is npm
+    assert may_fetch(egress, REGISTRIES.needed("bunx"), automatic=automatic) is npm
+    assert may_fetch(egress, REGISTRIES.needed("uvx"), automatic=automatic) is python
+    assert may_fetch(egress, REGISTRIES.needed("pipx run"), automatic=automatic) is python
 
 
 def test_no_list_allows_a_registry_that_is_not_known():
     unknown = Registries.of(["code.example"])
 
-    assert not allows(AllowHosts(("code.example",)), unknown.needed("npx"))
-    assert allows("proxy", unknown.needed("npx"))
+    assert not may_fetch(AllowHosts(("code.example",)), unknown.needed("npx"))
+    assert may_fetch("proxy", unknown.needed("npx"))

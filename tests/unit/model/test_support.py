@@ -18,8 +18,6 @@ def problems(spec: Any) -> tuple[str, ...]:
 
 
 CASES: list[tuple[dict[str, Any], str]] = [
-    ({"egress": "proxy"}, "egress"),
-    ({"egress": {"allow": ["h"]}}, "egress"),
     ({"env": {"A": "1", "TOKEN": secret()}}, "the secret env.TOKEN"),
     ({"mcp": {"docs": mcp.stdio("x")}}, "mcp"),
     ({"plugins": [plugin.local("p")]}, "plugins"),
@@ -64,6 +62,7 @@ def test_what_says_nothing_is_accepted():
             "skills": [],
             "plugins": [],
             "mcp": {},
+            "egress": "deny-all",
             "sandbox": docker(engine="docker", root=False, capabilities=[]),
             "setup": [step("a", timeout="1m", cwd="b")],
         },

@@ -164,6 +164,44 @@ def test_a_variable_counts_in_every_step_and_a_time_limit_in_none():
 
 
 @pytest.mark.conforms("89")
+def test_the_egress_policy_counts_in_every_step_and_in_the_cell():
+    spec = {"env": {"A": "1"}, "setup": ["a", "b"], "sandbox": docker(install=["i"])}
+    lists = [{"allow": hosts} for hosts in ([], ["x.example"], ["*.x.example"])]
+    policies: list[object] = [None, "allow-all", "deny-all", *lists]
+    specs = [spec if policy is None else {**spec, "egress": policy} for policy in policies]
+
+    assert len({key for one_spec in specs for key in keys(one(one_spec), phase="setup")}) == 2 * len(policies)
+    assert len({graph_of(one({"egress": policy} if policy else {})).cells[0].key for policy in policies}) == 6
+    assert len({graph_of(one(one_spec)).cells[0].key for one_spec in specs}) == len(policies)
+    for phase in ("base", "install", "root"):
+        assert len({key for one_spec in specs for key in keys(one(one_spec), phase=phase)}) == 1
+
+
+def test_a_policy_counts_by_what_it_says_and_not_by_how():
+    spec = {"setup": ["a"]}
+    hosts, other = ["b.example", "*.A.example"], ["*.a.example", "B.example", "b.example"]
+
+    assert same(spec, {**spec, "egress": "proxy"})
+    assert same({**spec, "egress": {"allow": hosts}}, {**spec, "egress": {"allow": other}})
+
+
+def test_a_policy_that_is_not_enforced_is_warned_of_once_an_environment():
+    base = define_environment("base", {"egress": "deny-all"})
+    listed = base.extend("listed", {"egress": {"allow": ["x.example"]}})
+    free = base.extend("free", {"egress": "allow-all"})
+
+    graph = graph_of(
+        *(cell(environment, harness) for environment in (base, listed, free) for harness in ("fake", "codex"))
+    )
+
+    assert graph.warnings == tuple(
+        f'env.py: egress of the environment "{name}" is recorded, not enforced: '
+        "steps and `run` have the engine's own network"
+        for name in ("base", "listed")
+    )
+
+
+@pytest.mark.conforms("89")
 def test_a_variable_matters_to_no_snapshot_of_an_environment_without_steps_but_to_its_cell():
     one_value, other_value = (graph_of(one({"env": {"A": value}})) for value in "12")
 

@@ -5,7 +5,7 @@ import pytest
 from reeval_build import define_environment, docker, git
 from reeval_build.digest import BLOB
 from reeval_build.plan.outputs import SnapshotOutput, content_of
-from reeval_build.plan.record import WorkspaceRecord, cell_record
+from reeval_build.plan.record import EgressRecord, WorkspaceRecord, cell_record
 from reeval_build.plan.resolution import ResolvedTree
 from reeval_build.state.state import State
 from tests.support.plans import cell, graph_of
@@ -35,6 +35,24 @@ def test_the_record_of_a_cell_says_what_it_starts_as_and_what_that_came_from():
     assert record.warnings == ("env.py: not comparable",)
     assert (record.key, record.snapshot) == (graph.cells[0].key.hex, content_of(SNAPSHOT).hex)
     assert record.phase_keys == tuple((node.phase, node.recipe.hex) for node in graph.nodes.values())
+
+
+@pytest.mark.conforms("119")
+@pytest.mark.parametrize(
+    ("egress", "policy", "allow"),
+    [
+        (None, "proxy", ()),
+        ("deny-all", "deny-all", ()),
+        ({"allow": ["b.example", "A.example"]}, "allow", ("a.example", "b.example")),
+    ],
+)
+def test_the_record_of_a_cell_says_where_its_sandbox_may_connect(egress, policy, allow):
+    environment = define_environment("e", {} if egress is None else {"egress": egress})
+    graph = graph_of(cell(environment))
+
+    record = cell_record(graph.cells[0], graph, SNAPSHOT)
+
+    assert record.egress == EgressRecord(policy=policy, allow=allow, automatic=())
 
 
 def test_the_record_of_a_cell_without_a_workspace_says_none():
