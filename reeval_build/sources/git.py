@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
 
@@ -11,7 +12,7 @@ from reeval_build.plan.resolution import ResolvedTree
 from reeval_build.sources.git_cache import FetchedRepository
 from reeval_build.sources.git_init import read_with_git
 from reeval_build.sources.git_objects import GitObjects
-from reeval_build.sources.git_refs import warnings
+from reeval_build.sources.git_refs import HEAD, warnings
 from reeval_build.sources.git_tree import TreeReader
 
 if TYPE_CHECKING:
@@ -24,8 +25,19 @@ if TYPE_CHECKING:
 _TIMEOUT_S: Final = 60.0
 
 
+class _Tip:
+    """A ref of a URL, and the commit it stood for when it was looked up."""
+
+    def __init__(self) -> None:
+        self.guard = threading.Lock()
+        self.commit: str | None = None
+
+
 class GitRepositories:
     """See `ports.sources.GitTrees`.
+
+    It is for one run, which a branch that moves must not split: what a ref of a URL stands for is looked up once, and
+    for every workspace of that URL and ref, whatever its path.
 
     Args:
         cache: where fetched repositories are kept; it may be removed at any time when nothing runs.
@@ -35,23 +47,25 @@ class GitRepositories:
     def __init__(self, cache: Path, *, timeout_s: float = _TIMEOUT_S) -> None:
         self._cache = cache
         self._timeout_s = timeout_s
+        self._tips: dict[tuple[str, str], _Tip] = {}
 
     def resolve(self, workspace: GitWorkspace) -> ResolvedTree:
         """See `ports.sources.GitTrees.resolve`."""
         path = local_path(workspace.url)
-        if path is None:
-            fetched = self._fetched(workspace)
-            commit = fetched.fetch_commit()
-            repository = fetched.path
-        else:
-            commit = GitObjects(workspace, path).find_commit()
-            repository = path
+        repository = self._fetched(workspace).path if path is None else path
+        tip = self._tips.setdefault((workspace.url, workspace.ref or HEAD), _Tip())
+        with tip.guard:
+            commit = tip.commit = tip.commit or self._find_commit(workspace)
         return ResolvedTree(
             tree=GitObjects(workspace, repository).tree_of(commit).hex(),
             commit=commit,
             repository=repository,
             warnings=warnings(workspace, local=path is not None),
         )
+
+    def _find_commit(self, workspace: GitWorkspace) -> str:
+        path = local_path(workspace.url)
+        return self._fetched(workspace).fetch_commit() if path is None else GitObjects(workspace, path).find_commit()
 
     def read(self, workspace: GitWorkspace, resolved: ResolvedTree, batch: Batch) -> Digest:
         """See `ports.sources.GitTrees.read`."""

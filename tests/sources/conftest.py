@@ -98,24 +98,25 @@ def without_privileges() -> Iterator[None]:
 
 
 class Reader:
-    """Resolves and reads workspaces in one go."""
+    """Resolves and reads workspaces in one go, each as in a run of its own."""
 
-    def __init__(self, git: GitRepositories, objects: Objects) -> None:
-        self._git = git
+    def __init__(self, cache: Path, objects: Objects) -> None:
+        self._cache = cache
         self._objects = objects
 
     def digest(self, workspace: GitWorkspace) -> Digest:
-        resolved = self._git.resolve(workspace)
+        git = GitRepositories(self._cache, timeout_s=30)
+        resolved = git.resolve(workspace)
         with self._objects.batch() as batch:
-            return self._git.read(workspace, resolved, batch)
+            return git.read(workspace, resolved, batch)
 
     def __call__(self, workspace: GitWorkspace) -> Shown:
         return show(self._objects, self.digest(workspace))
 
 
 @pytest.fixture
-def read(git: GitRepositories, objects: Objects) -> Reader:
-    return Reader(git, objects)
+def read(tmp_path: Path, objects: Objects) -> Reader:
+    return Reader(tmp_path / "cache", objects)
 
 
 def at(where: Path | str | Repository, ref: str | None = None, **fields: object) -> GitWorkspace:

@@ -5,18 +5,21 @@ from __future__ import annotations
 import base64
 import http.server
 import os
+import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import threading
 import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, ClassVar
 
+import pytest
+
 from tests.sources.repository import ISOLATED
 
 if TYPE_CHECKING:
-    import ssl
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
@@ -39,7 +42,8 @@ class GitOverHttp(http.server.ThreadingHTTPServer):
     """Serves the repositories under `root` through `git http-backend`.
 
     `/private/...` wants the password `password`; `/moved/...` sends callers to `/private/...` under another host
-    name; `/status/NUMBER` answers with that status. `seen` has the credentials that came, by host.
+    name; `/status/NUMBER` answers with that status. `seen` has the credentials that came, by host; `before_each` is
+    called before a request is answered that asks what the references are.
     """
 
     daemon_threads = True
@@ -53,6 +57,7 @@ class GitOverHttp(http.server.ThreadingHTTPServer):
         self.password = password
         self.requests: list[str] = []
         self.seen: list[tuple[str, str]] = []
+        self.before_each: Callable[[], object] = lambda: None
 
     @property
     def url(self) -> str:
@@ -92,6 +97,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def _serve(self) -> None:
         body = self._body()
         path, _, query = self.path.partition("?")
+        if path.endswith("/info/refs"):
+            self.server.before_each()
         if path.startswith("/status/"):
             self._answer(int(path.split("/")[2]), {}, b"no")
         elif path.startswith("/moved/"):
@@ -145,6 +152,26 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
         self.wfile.write(data)
+
+
+def make_certificate(directory: Path) -> Path:
+    """A certificate for loopback, with its key, that nobody has signed."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not installed")
+    path, key = directory / "certificate.pem", directory / "key.pem"
+    names = "subjectAltName=DNS:localhost,IP:127.0.0.1"
+    options = "req -x509 -nodes -newkey rsa:2048 -days 2 -subj /CN=localhost -addext"
+    command = ["openssl", *options.split(), names, "-keyout", str(key), "-out", str(path)]
+    subprocess.run(command, check=True, capture_output=True)
+    path.write_bytes(path.read_bytes() + key.read_bytes())
+    return path
+
+
+def tls_with(certificate: Path) -> ssl.SSLContext:
+    """What a server needs to prove that it is the one of this certificate."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    return context
 
 
 class SshServer:

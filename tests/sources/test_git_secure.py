@@ -5,8 +5,6 @@ from __future__ import annotations
 import getpass
 import os
 import shutil
-import ssl
-import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +14,7 @@ import pytest
 from reeval_build.sources.git_errors import AccessRefusedError, NoRepositoryError
 from reeval_build.tree.directory import Kind
 from tests.sources.conftest import at
-from tests.sources.servers import git_over_http, ssh_server
+from tests.sources.servers import git_over_http, make_certificate, ssh_server, tls_with
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,23 +31,13 @@ SSHD = shutil.which("sshd", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbi
 @pytest.fixture
 def certificate(tmp_path: Path) -> Path:
     """A certificate for loopback, with its key, that nobody has signed."""
-    if shutil.which("openssl") is None:
-        pytest.skip("openssl is not installed")
-    path = tmp_path / "certificate.pem"
-    names = "subjectAltName=DNS:localhost,IP:127.0.0.1"
-    options = "req -x509 -nodes -newkey rsa:2048 -days 2 -subj /CN=localhost -addext"
-    command = ["openssl", *options.split(), names, "-keyout", f"{tmp_path}/key.pem", "-out", str(path)]
-    subprocess.run(command, check=True, capture_output=True)
-    path.write_bytes(path.read_bytes() + (tmp_path / "key.pem").read_bytes())
-    return path
+    return make_certificate(tmp_path)
 
 
 @pytest.fixture
 def https(repository: Repository, certificate: Path) -> Iterator[GitOverHttp]:
     repository.commit_files({"a": b"x"})
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
-    with git_over_http(repository.path.parent, TOKEN, context) as server:
+    with git_over_http(repository.path.parent, TOKEN, tls_with(certificate)) as server:
         yield server
 
 
