@@ -117,6 +117,7 @@ def test_json_is_the_same_when_everything_is_there_but_for_statuses_and_times(
     assert [cell["status"] for cell in second.value["cells"]] == ["hit", "hit"]
 
 
+@pytest.mark.conforms("56")
 def test_nodes_that_cells_share_run_once(app: Repository, project: Project, reeval: ReevalBuild) -> None:
     built = reeval.build(*HARNESSES)
 
@@ -174,6 +175,7 @@ def test_an_edit_that_is_taken_back_runs_nothing(app: Repository, project: Proje
     assert built.snapshots == before.snapshots
 
 
+@pytest.mark.conforms("87")
 def test_an_appended_step_runs_that_step_and_its_snapshot_only(
     app: Repository, project: Project, reeval: ReevalBuild
 ) -> None:
@@ -186,6 +188,7 @@ def test_an_appended_step_runs_that_step_and_its_snapshot_only(
     assert traces(project) == {"first": 1, "second": 1}
 
 
+@pytest.mark.conforms("59")
 def test_a_new_commit_of_the_same_files_runs_nothing(app: Repository, project: Project, reeval: ReevalBuild) -> None:
     reeval.build()
     app.commit()
@@ -207,6 +210,7 @@ def test_a_new_tree_runs_the_workspace_and_what_stands_on_it(
     assert reeval("run", "more@fake", "--", "cat", "both.txt").stdout.startswith("hello\nchanged\n")
 
 
+@pytest.mark.conforms("89")
 def test_a_changed_time_limit_runs_nothing(app: Repository, project: Project, reeval: ReevalBuild) -> None:
     reeval.build()
     project.edit("env.py", '["echo second', '[{"timeout": "1h", "run": "echo second')
@@ -215,6 +219,7 @@ def test_a_changed_time_limit_runs_nothing(app: Repository, project: Project, re
     assert reeval.build().ran == []
 
 
+@pytest.mark.conforms("124")
 def test_a_renamed_environment_runs_nothing(app: Repository, project: Project, reeval: ReevalBuild) -> None:
     before = reeval.build()
     project.edit("env.py", '"base"', '"groundwork"')
@@ -240,6 +245,7 @@ def test_a_step_that_leaves_what_it_left_before_stops_the_rebuild(
     assert built.snapshots == before.snapshots
 
 
+@pytest.mark.conforms("89")
 def test_a_changed_variable_runs_the_steps_that_see_it(app: Repository, project: Project, reeval: ReevalBuild) -> None:
     reeval.build()
     project.edit("env.py", '"hello"', '"hi"')
@@ -250,6 +256,7 @@ def test_a_changed_variable_runs_the_steps_that_see_it(app: Repository, project:
     assert reeval("run", "more@fake", "--", "cat", "both.txt").stdout.startswith("hi\nmain\n")
 
 
+@pytest.mark.conforms("89")
 def test_a_variable_that_no_step_sees_changes_the_cell_and_runs_nothing(project: Project, reeval: ReevalBuild) -> None:
     project.define('one = define_environment("one", {"sandbox": fake_sandbox(), "env": {"A": "1"}})')
     before = reeval.build()
@@ -275,6 +282,7 @@ def test_a_file_is_read_again_whatever_its_time_and_size_say(project: Project, r
     assert reeval("run", "one@fake", "--", "cat", "a").stdout.startswith("two\n")
 
 
+@pytest.mark.conforms("34")
 def test_a_touched_file_runs_nothing(app: Repository, project: Project, reeval: ReevalBuild) -> None:
     reeval.build()
     (project.directory / "rules.md").touch()
@@ -283,6 +291,7 @@ def test_a_touched_file_runs_nothing(app: Repository, project: Project, reeval: 
     assert reeval.build().ran == []
 
 
+@pytest.mark.conforms("36")
 def test_a_file_that_becomes_executable_is_placed_again(project: Project, reeval: ReevalBuild) -> None:
     project.define('one = define_environment("one", {"sandbox": fake_sandbox(), "files": {"a": file("a.sh")}})')
     file = project.write("a.sh", "#!/bin/sh\necho ran\n")
@@ -302,6 +311,7 @@ def test_any_number_of_jobs_gives_the_same(app: Repository, project: Project, tm
     assert built.snapshots == built_by_eight.snapshots
 
 
+@pytest.mark.conforms("83")
 def test_steps_run_in_order_each_on_what_the_one_before_left(project: Project, reeval: ReevalBuild) -> None:
     steps = [f"echo {number} >> steps; mv last next 2>/dev/null; touch last" for number in range(5)]
     project.define(f'one = define_environment("one", {{"sandbox": fake_sandbox(), "setup": {steps!r}}})')
@@ -341,6 +351,7 @@ def test_with_one_job_steps_do_not_overlap(project: Project, reeval: ReevalBuild
     assert reeval.build("--jobs", "1").phases("ran").count("setup") == 4
 
 
+@pytest.mark.conforms("82")
 def test_an_environment_without_a_sandbox_takes_the_default_one(project: Project, reeval: ReevalBuild) -> None:
     project.define('one = define_environment("one", {"rules": "Be good."})')
 
@@ -354,6 +365,7 @@ def test_an_environment_of_nothing_is_an_empty_workspace(project: Project, reeva
     assert reeval("run", "one@fake", "--", "ls", "-A").stdout == "one@fake: nothing changed since the snapshot\n"
 
 
+@pytest.mark.conforms("43", "55")
 def test_files_go_over_the_workspace_and_rules_over_files(project: Project, reeval: ReevalBuild) -> None:
     project.repository("app", {"a": "repository\n", "b": "repository\n", "AGENTS.md": "repository\n"})
     project.define(

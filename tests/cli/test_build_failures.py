@@ -40,6 +40,7 @@ def the_failure(built: Built) -> str:
     return message
 
 
+@pytest.mark.conforms("85", "exit 3")
 def test_a_failing_step_is_named_with_its_file_cells_code_and_log(project: Project, reeval: ReevalBuild) -> None:
     define(project, '"setup": ["echo before", "echo to stdout; echo to stderr >&2; exit 7", "echo never"]')
 
@@ -74,6 +75,7 @@ def test_the_summary_counts_what_failed(project: Project, reeval: ReevalBuild) -
     assert [line for line in done.stderr.splitlines() if re.match("failed +setup +exit 1", line)]
 
 
+@pytest.mark.conforms("85")
 def test_nothing_of_a_failed_step_is_recorded(project: Project, reeval: ReevalBuild, tmp_path: Path) -> None:
     define(project, f'"setup": ["echo ran >> {tmp_path}/trace; echo leftover > leftover; test -e {tmp_path}/allowed"]')
     reeval.build(code=3)
@@ -88,6 +90,7 @@ def test_nothing_of_a_failed_step_is_recorded(project: Project, reeval: ReevalBu
     assert_nothing_is_left(reeval.store)
 
 
+@pytest.mark.conforms("85")
 def test_steps_before_a_failed_one_are_kept(project: Project, reeval: ReevalBuild, tmp_path: Path) -> None:
     define(project, f'"setup": ["echo ran >> {tmp_path}/trace", "exit 1"]')
     reeval.build(code=3)
@@ -106,6 +109,7 @@ def test_a_step_that_a_signal_ends_has_failed(project: Project, reeval: ReevalBu
     assert f"failed with exit code {code} (its output is in " in the_failure(reeval.build(code=3))
 
 
+@pytest.mark.conforms("86")
 def test_a_step_that_takes_too_long_is_ended_and_what_it_wrote_is_in_the_log(
     project: Project, reeval: ReevalBuild, tmp_path: Path
 ) -> None:
@@ -122,6 +126,7 @@ def test_a_step_that_takes_too_long_is_ended_and_what_it_wrote_is_in_the_log(
     assert_nothing_is_left(reeval.store)
 
 
+@pytest.mark.conforms("86")
 def test_a_child_in_a_session_of_its_own_writes_nothing_after_the_time_limit(
     project: Project, reeval: ReevalBuild, tmp_path: Path
 ) -> None:
@@ -175,6 +180,7 @@ def test_a_step_in_a_directory_that_is_not_there_fails(project: Project, reeval:
     assert "No such file or directory" in log.read_text()
 
 
+@pytest.mark.conforms("40")
 def test_a_missing_file_fails_what_needs_it(project: Project, reeval: ReevalBuild) -> None:
     define(project, '"rules": file("gone.md")', extended='{"rules": "others"}')
 
@@ -212,6 +218,7 @@ def test_a_file_that_is_none_fails_what_needs_it(project: Project, reeval: Reeva
     assert f'file("{place}") ' in the_failure(reeval.build(code=3))
 
 
+@pytest.mark.conforms("62", "71")
 @pytest.mark.parametrize(
     ("workspace", "said"),
     [

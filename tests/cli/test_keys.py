@@ -75,6 +75,7 @@ def assert_same(built: Built, expected: Built) -> None:
     assert built.summary["ran"] == len(built.nodes), "every node was made anew"
 
 
+@pytest.mark.conforms("33", "35", "60", "65")
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
 def test_keys_do_not_depend_on_the_umask_nor_on_the_place(tmp_path: Path, expected: Built, umask: int) -> None:
     before = os.umask(umask)
@@ -136,6 +137,7 @@ def test_keys_do_not_depend_on_the_user(tmp_path: Path, expected: Built) -> None
     assert_same(built, expected)
 
 
+@pytest.mark.conforms("34", "59")
 def test_keys_do_not_depend_on_times_nor_on_the_history(tmp_path: Path, expected: Built) -> None:
     project = make(tmp_path / "project")
     app = Project(project.directory / "app")
@@ -150,6 +152,7 @@ def test_keys_do_not_depend_on_times_nor_on_the_history(tmp_path: Path, expected
     assert_same(ReevalBuild(project.directory, tmp_path / "store").build(), expected)
 
 
+@pytest.mark.conforms("42")
 def test_keys_do_not_depend_on_the_order_in_which_things_are_written(tmp_path: Path, expected: Built) -> None:
     project = make(tmp_path / "project")
     project.edit("env.py", '{"B": "2", "A": "1", "C": "\u00fc"}', '{"C": "\u00fc", "A": "1", "B": "2"}')

@@ -46,6 +46,7 @@ def usage_error(done: Done) -> str:
     return done.stderr.splitlines()[-1]
 
 
+@pytest.mark.conforms("13")
 def test_every_mistake_of_an_environment_is_said(project: Project, reeval: ReevalBuild) -> None:
     project.define(
         """
@@ -175,6 +176,7 @@ def test_what_is_not_supported_yet_is_said_where_there_is_no_mistake(project: Pr
     assert refused(reeval, "env.py") == ["env.py: ValueError: and more (line 7)"]
 
 
+@pytest.mark.conforms("13")
 def test_a_mistake_in_one_of_two_files_stops_both(project: Project, reeval: ReevalBuild) -> None:
     project.define(FINE, path="a.py")
     project.define('two = define_environment("my env", {})', path="b.py")
@@ -184,6 +186,7 @@ def test_a_mistake_in_one_of_two_files_stops_both(project: Project, reeval: Reev
     ]
 
 
+@pytest.mark.conforms("13", "57")
 @pytest.mark.parametrize("command", [["build"], ["graph"], ["run", "e@fake", "--", "true"]])
 def test_each_command_says_the_same_of_a_mistake(project: Project, reeval: ReevalBuild, command: list[str]) -> None:
     project.define('one = define_environment("e", {"rules": 3})')

@@ -134,6 +134,7 @@ def test_the_list_of_changes_begins_a_line_of_its_own(built: ReevalBuild) -> Non
     assert built("run", "base@fake", "--", "true").stdout.startswith("base@fake: ")
 
 
+@pytest.mark.conforms("91")
 @pytest.mark.parametrize(
     ("script", "expected"),
     [
@@ -393,6 +394,7 @@ def test_what_the_command_leaves_running_is_ended(built: ReevalBuild, tmp_path: 
     assert not (tmp_path / "late").exists()
 
 
+@pytest.mark.conforms("64")
 def test_with_init_the_workspace_is_a_repository_of_one_commit_whose_directory_never_shows(
     project: Project, own: ReevalBuild
 ) -> None:

@@ -34,6 +34,7 @@ _commands = st.one_of(
 class StateContract:
     """See `tests.contract.engine_suite`."""
 
+    @pytest.mark.conforms("33")
     def test_files_are_placed_with_fixed_modes_whatever_the_umask(self, bench: Bench):
         state = bench.workspace({"a": b"x", "d/run*": b"#!/bin/sh\necho ran\n"})
 
@@ -60,6 +61,7 @@ class StateContract:
         assert bench.said(state, 'ls; cat b; cat "$HOME/kept" "$HOME/changed" "$HOME/stepped"') == "b\n212step\n"
         assert bench.tree(state) == {b"b": "2"}
 
+    @pytest.mark.conforms("38")
     def test_the_home_directory_is_kept_and_is_no_part_of_the_workspace(self, bench: Bench):
         state = bench.step(bench.workspace(), 'mkdir -p "$HOME/.cache"; echo x > "$HOME/.cache/y"')
 

@@ -58,6 +58,7 @@ def test_an_image_in_the_engine_is_found_without_pulling(bench, engine, client):
     assert base.platform == "/".join(filter(None, [found["Os"], found["Architecture"], found.get("Variant")]))
 
 
+@pytest.mark.conforms("76")
 def test_an_image_of_a_registry_is_pulled_and_is_the_same_whatever_it_is_called(bench, engine):
     assert resolve(bench, engine.registry_busybox) == resolve(bench, engine.busybox)
 
@@ -79,6 +80,7 @@ def test_another_environment_or_another_file_is_another_identity(bench, engine, 
     assert len({resolve(bench, name).identity for name in names}) == 3
 
 
+@pytest.mark.conforms("76")
 def test_a_tag_that_moved_is_another_identity(bench, engine, client):
     there = f"{engine.registry}/moving"
     commit(client, engine, there, command="echo one > /file")
@@ -93,6 +95,7 @@ def test_a_tag_that_moved_is_another_identity(bench, engine, client):
     assert after.identity != before.identity
 
 
+@pytest.mark.conforms("76")
 def test_an_image_that_was_rebuilt_with_the_same_content_is_the_same(bench, client):
     def build(moment: int) -> None:
         buffer = io.BytesIO()

@@ -258,6 +258,7 @@ def test_nothing_is_loaded_for_a_run_that_was_told_to_stop(bench, base, client):
         client.images.get(image_of(state))
 
 
+@pytest.mark.conforms("80")
 def test_no_environment_of_a_command_is_in_any_image_container_or_label(bench, base, client):
     secret = "correct-horse-battery"
     with bench.sandbox(base) as sandbox, bench.objects.batch() as batch:

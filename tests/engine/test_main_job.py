@@ -97,6 +97,7 @@ def first(job: Job) -> dict[str, Any]:
     return job.build()
 
 
+@pytest.mark.conforms("74")
 def test_first_build_runs_each_shared_node_once(first):
     assert {cell["name"]: cell["status"] for cell in first["cells"]} == {
         "base@claude-code": "ran",
@@ -117,6 +118,7 @@ def test_second_build_in_a_new_process_runs_nothing(job, first):
     assert [cell["snapshot"] for cell in second["cells"]] == [cell["snapshot"] for cell in first["cells"]]
 
 
+@pytest.mark.conforms("88")
 def test_changed_rules_run_only_what_stands_on_them(job, first):
     job.define(rules="Be very brief.\n")
     try:
@@ -128,6 +130,7 @@ def test_changed_rules_run_only_what_stands_on_them(job, first):
     assert _phases(changed, "hit") == Counter(base=1, install=1, workspace=1, files=1)
 
 
+@pytest.mark.conforms("87")
 def test_appended_step_runs_only_itself_and_the_snapshot(job, first):
     job.define(more='\n    "echo more > more.txt",')
     try:
@@ -142,6 +145,7 @@ def test_appended_step_runs_only_itself_and_the_snapshot(job, first):
     }
 
 
+@pytest.mark.conforms("89")
 def test_changed_timeout_runs_nothing(job, first):
     job.define(timeout="7m")
     try:
@@ -152,6 +156,7 @@ def test_changed_timeout_runs_nothing(job, first):
     assert changed["summary"]["ran"] == 0
 
 
+@pytest.mark.conforms("91")
 def test_run_shows_exactly_what_the_command_changed(job, first):
     done, changes = job.run(
         "checked@codex",
@@ -191,6 +196,7 @@ def test_setup_left_a_working_installation(job, first):
     assert changes == {}
 
 
+@pytest.mark.conforms("33", "60")
 def test_keys_do_not_depend_on_the_clone_or_the_umask(job, first, tmp_path):
     other = Job(tmp_path / "elsewhere", job.engine, umask=0o077)
     other.directory.mkdir()

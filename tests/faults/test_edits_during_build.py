@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.support.cli import Built, finish
 from tests.support.waiting import wait_until
 
@@ -21,6 +23,7 @@ def built(process: subprocess.Popen[bytes]) -> Built:
     return Built(done.code, done.stdout, done.stderr)
 
 
+@pytest.mark.conforms("41")
 def test_a_file_that_is_edited_while_a_step_runs_is_in_the_next_build(
     project: Project, reeval: ReevalBuild, tmp_path: Path
 ) -> None:
@@ -48,6 +51,7 @@ def test_a_file_that_is_edited_while_a_step_runs_is_in_the_next_build(
     assert reeval("run", "one@fake", "--", "cat", "AGENTS.md", "copy").stdout.startswith("before\nbefore\n")
 
 
+@pytest.mark.conforms("58")
 def test_a_repository_that_moves_on_while_a_step_runs_is_in_the_next_build(
     project: Project, reeval: ReevalBuild, tmp_path: Path
 ) -> None:

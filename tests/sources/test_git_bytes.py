@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tests.sources.conftest import Reader
 
 
+@pytest.mark.conforms("68")
 def test_files_keep_their_bytes_names_and_execute_bits(read: Reader, repository: Repository) -> None:
     binary = bytes(range(256)) * 3
     repository.write("bin/run", b"#!/bin/sh\n", executable=True)
@@ -43,6 +44,7 @@ def test_names_that_are_not_text_are_kept(read: Reader, repository: Repository) 
     assert read(at(repository)) == {name: (Kind.FILE, name) for name in names}
 
 
+@pytest.mark.conforms("66", "fault 42")
 def test_attributes_do_not_apply(read: Reader, repository: Repository) -> None:
     attributes = b"secret export-ignore\nversion export-subst\n*.txt text eol=crlf\n*.id ident\n"
     files = {
@@ -57,6 +59,7 @@ def test_attributes_do_not_apply(read: Reader, repository: Repository) -> None:
     assert read(at(repository)) == {name.encode(): (Kind.FILE, data) for name, data in files.items()}
 
 
+@pytest.mark.conforms("67", "fault 42")
 def test_a_large_file_pointer_stays_one_and_its_filter_never_runs(
     read: Reader, repository: Repository, tmp_path: Path
 ) -> None:
@@ -71,6 +74,7 @@ def test_a_large_file_pointer_stays_one_and_its_filter_never_runs(
     assert not ran.exists()
 
 
+@pytest.mark.conforms("67", "fault 42")
 def test_a_submodule_is_an_empty_directory(read: Reader, repository: Repository) -> None:
     repository.write("README", b"hi\n")
     repository.git("update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},libs/dependency")
@@ -84,6 +88,7 @@ def test_a_submodule_is_an_empty_directory(read: Reader, repository: Repository)
     }
 
 
+@pytest.mark.conforms("68")
 def test_links_that_stay_inside_are_kept_unfollowed(read: Reader, repository: Repository) -> None:
     targets = {"a/up": "../file", "a/b/far": "../../file", "loop": "loop", "dangling": "nowhere", "a/here": "."}
     repository.write("file", b"x")
@@ -110,6 +115,7 @@ def test_modes_of_old_repositories_are_files(read: Reader, repository: Repositor
     assert read(at(repository)) == {b"group": (Kind.FILE, b"x"), b"run": (Kind.EXECUTABLE, b"x")}
 
 
+@pytest.mark.conforms("62")
 def test_a_path_becomes_the_root(read: Reader, repository: Repository) -> None:
     repository.commit_files({"README": b"no", "packages/app/src/a": b"yes", "packages/other": b"no"})
 
@@ -144,6 +150,7 @@ def test_the_tree_does_not_depend_on_the_umask_the_clone_or_the_history(
     assert read.digest(at(clone)) == read.digest(at(repository))
 
 
+@pytest.mark.conforms("60")
 def test_equal_trees_resolve_alike_wherever_they_are(git: GitRepositories, repository: Repository) -> None:
     first = repository.commit_files({"old/place/a": b"x"})
     repository.commit_files({"new/a": b"x"})
@@ -155,6 +162,7 @@ def test_equal_trees_resolve_alike_wherever_they_are(git: GitRepositories, repos
     assert before.commit != after.commit
 
 
+@pytest.mark.conforms("60")
 def test_equal_trees_of_two_repositories_resolve_alike(
     git: GitRepositories, repository: Repository, tmp_path: Path
 ) -> None:

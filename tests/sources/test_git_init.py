@@ -65,6 +65,7 @@ def project(repository: Repository) -> Repository:
     return repository
 
 
+@pytest.mark.conforms("64")
 def test_git_finds_a_clean_tree_with_one_commit(place, project: Repository) -> None:
     placed = place(project, ref="v1.0.0")
 
@@ -90,6 +91,7 @@ def test_git_finds_no_fault(place, project: Repository) -> None:
     assert (placed.parent / "again.idx").read_bytes() == index.read_bytes()
 
 
+@pytest.mark.conforms("fault 43")
 def test_nothing_else_of_the_source_is_reachable_or_there(place, project: Repository) -> None:
     placed = place(project, ref="v1.0.0")
 
@@ -103,6 +105,7 @@ def test_nothing_else_of_the_source_is_reachable_or_there(place, project: Reposi
         assert not (placed / ".git" / name).exists()
 
 
+@pytest.mark.conforms("65")
 def test_two_builds_are_the_same_bytes_whatever_the_history(
     place, project: Repository, git: GitRepositories, objects: Objects, tmp_path: Path
 ) -> None:
@@ -117,6 +120,7 @@ def test_two_builds_are_the_same_bytes_whatever_the_history(
     assert len(digests) == 1
 
 
+@pytest.mark.conforms("65")
 def test_the_bytes_of_a_workspace_with_git_never_change(read: Reader, repository: Repository) -> None:
     """Golden: another digest is another recipe, which has to enter the keys of workspaces."""
     repository.commit_files({"a": b"x\n", "d/b": b""})
@@ -157,6 +161,7 @@ def test_an_empty_tree_has_a_commit_too(place, repository: Repository) -> None:
     run_git(placed, "fsck", "--strict")
 
 
+@pytest.mark.conforms("64")
 def test_without_init_there_is_no_git(read: Reader, project: Repository) -> None:
     assert not any(name.startswith(b".git/") for name in read(at(project, "v1.0.0")))
 

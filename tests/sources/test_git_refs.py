@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tests.sources.repository import Repository
 
 
+@pytest.mark.conforms("58")
 @pytest.mark.parametrize(
     ("ref", "which"),
     [
@@ -161,6 +162,7 @@ def test_a_branch_whose_commit_is_lost_names_the_object(
     assert caught.value.object_id == history[1]
 
 
+@pytest.mark.conforms("62")
 @pytest.mark.parametrize(
     ("path", "reason"),
     [
@@ -185,11 +187,13 @@ def test_a_path_that_is_no_directory_is_named(
     assert caught.value.message == f'git("{repository.path}") at "main" {reason}'
 
 
+@pytest.mark.conforms("61")
 @pytest.mark.parametrize("ref", ["v1.2.0", "1.2.0", "v1.2.0-rc.1", "10.0.3+build.5", "a" * 40, "A" * 40, "0" * 64])
 def test_a_commit_or_a_version_tag_is_pinned(ref: str) -> None:
     assert warnings(at("/app", ref), local=True) == ()
 
 
+@pytest.mark.conforms("61")
 @pytest.mark.parametrize(
     "ref", ["main", "v1", "v1.2", "1.2.3.4", "a" * 39, "a" * 12, "HEAD", "v1.2.0\n", "release-1.2.0"]
 )

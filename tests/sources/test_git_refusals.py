@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tests.sources.conftest import Reader
 
 
+@pytest.mark.conforms("68")
 @pytest.mark.parametrize(
     ("name", "target"),
     [
@@ -49,6 +50,7 @@ def test_a_link_out_of_the_tree_is_refused_by_its_path(
     assert f'git("{repository.path}") has "{name}", which is a symbolic link out of its tree' in caught.value.message
 
 
+@pytest.mark.conforms("68")
 def test_a_link_that_stays_in_the_repository_but_leaves_the_path_is_refused(
     read: Reader, repository: Repository
 ) -> None:

@@ -60,6 +60,7 @@ def fetched(tmp_path: Path) -> Path:
     return home / "repository"
 
 
+@pytest.mark.conforms("58")
 @pytest.mark.parametrize(
     ("ref", "which"),
     [(None, 3), ("HEAD", 3), ("main", 3), ("side", 2), ("refs/heads/side", 2), ("light", 1), ("v1.0.0", 1)],
@@ -77,6 +78,7 @@ def test_a_fetched_tree_is_the_same_as_a_local_one(
     assert read(at(url, "side", path="d")) == {b"a": (Kind.FILE, b"2")}
 
 
+@pytest.mark.conforms("60")
 def test_two_urls_with_equal_trees_resolve_alike(
     git: GitRepositories, repository: Repository, server: str, history: tuple[str, ...]
 ) -> None:

@@ -49,6 +49,7 @@ def test_history_can_be_fetched_with_it_too(
     assert read(at(f"{server.url}/private/app", older, token="APP_TOKEN")) == {b"a": (Kind.FILE, b"1")}
 
 
+@pytest.mark.conforms("70")
 def test_it_is_written_nowhere(
     git: GitRepositories, server: GitOverHttp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -62,6 +63,7 @@ def test_it_is_written_nowhere(
     assert not any(TOKEN in request for request in server.requests)
 
 
+@pytest.mark.conforms("70")
 @pytest.mark.timeout(20)
 def test_a_wrong_token_is_offered_once_and_not_shown(
     git: GitRepositories, server: GitOverHttp, monkeypatch: pytest.MonkeyPatch

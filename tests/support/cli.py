@@ -122,6 +122,12 @@ class ReevalBuild:
         done = self("build", *arguments, "--json", code=code, **options)
         return Built(done.code, done.stdout, done.stderr)
 
+    def copied(self, cell: str, directory: Path, **options: Any) -> Path:
+        """A copy in `directory` of what a cell on the fake sandbox starts with: its `workspace` and its `home`."""
+        directory.mkdir()
+        self("run", cell, "--", "sh", "-c", 'cp -a . "$0/workspace" && cp -a ~ "$0/home"', directory, **options)
+        return directory
+
     def start(self, command: str, *arguments: str | Path, **options: Any) -> subprocess.Popen[bytes]:
         """The command, running in a process group of its own; `options` are Popen's."""
         place = [] if command.startswith("-") or not self.names_store else ["--store", str(self.store)]

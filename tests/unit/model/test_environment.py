@@ -33,6 +33,7 @@ def test_an_environment_without_fields_leaves_everything_alone():
     assert set(attrs.asdict(layer.spec).values()) == {None}
 
 
+@pytest.mark.conforms("86")
 def test_fields_become_checked_values():
     spec = define_environment("e", FULL).layers[0].spec
 

@@ -120,6 +120,7 @@ def test_a_repository_is_a_url_a_short_form_or_a_local_path(repo, expected):
     assert git(repo) == GitWorkspace(repo=repo, **expected)
 
 
+@pytest.mark.conforms("72")
 def test_options_win_over_what_a_tree_url_says():
     found = git("https://github.com/o/r/tree/main/a", ref="v2.0.0", path="b")
 
