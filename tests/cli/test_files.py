@@ -202,6 +202,28 @@ def test_of_a_directory_what_comes_later_is_not_copied_and_what_goes_fails_its_o
     assert (tmp_path / "listed").read_text() == "a\n"
 
 
+@pytest.mark.conforms("fault 16")
+def test_what_patterns_and_ignores_leave_out_may_change(project: Project, reeval: ReevalBuild) -> None:
+    project.write("tree/a.ts", "a")
+    project.write("tree/generated/b.ts", "b")
+    project.define(
+        """
+        from reeval_build import directory
+
+        one = define_environment("one", {
+            "sandbox": fake_sandbox(), "files": directory("tree", include=["*.ts", "!generated/"]),
+        })
+        """
+    )
+    before = reeval.build()
+
+    project.write("tree/generated/b.ts", "changed")
+    for left in ("__pycache__/a.pyc", ".DS_Store", ".a.ts.swp", "a.ts~", "node_modules/c.ts"):
+        project.write(f"tree/{left}", "")
+
+    assert reeval.build().keys == before.keys
+
+
 @pytest.mark.conforms("40")
 def test_a_missing_file_is_no_error_of_the_plan(project: Project, reeval: ReevalBuild) -> None:
     project.define('one = define_environment("one", {"sandbox": fake_sandbox(), "files": {"a": file("gone")}})')

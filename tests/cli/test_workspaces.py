@@ -14,6 +14,7 @@ from tests.sources.servers import git_over_http, make_certificate, tls_with
 from tests.support.cli import ReevalBuild
 from tests.support.projects import Project, listing
 from tests.support.records import cell_records
+from tests.support.users import another_user
 
 if TYPE_CHECKING:
     from tests.support.cli import Built
@@ -167,6 +168,22 @@ def test_the_git_directory_is_the_same_bytes_in_every_build(project: Project, tm
     assert found[0] == found[1]
     assert ".git/HEAD" in found[0]
     assert reeval("run", "e1@fake", "--", "ls", "-A").stdout.startswith("d\nmain.txt\ne1@fake")
+
+
+@pytest.mark.conforms("fault 41")
+def test_a_repository_of_another_user_is_built_by_one_and_compared_by_a_third(project: Project, tmp_path: Path) -> None:
+    app = project.repository("app", {"main.txt": "main\n", ".gitignore": "*.log\n"})
+    if os.geteuid() != 0:
+        pytest.skip("only root can give a repository to another user")
+    for path in [app.directory, *app.directory.rglob("*")]:
+        os.chown(path, 4321, 4321, follow_symlinks=False)
+    define(project, 'git("app", init=True)')
+    ReevalBuild(project.directory, tmp_path / "store").build()
+
+    third = ReevalBuild(project.directory, tmp_path / "store", prefix=another_user())
+    done = third("run", "e0@fake", "--", "sh", "-c", "git status --porcelain; echo x > new; echo x > a.log")
+
+    assert done.stdout == "e0@fake: 1 changed since the snapshot\n  added    new\n"
 
 
 @pytest.mark.conforms("68")

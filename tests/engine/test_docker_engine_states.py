@@ -164,6 +164,7 @@ def test_only_the_deltas_above_the_nearest_image_are_read_from_the_store(bench, 
     assert one.deltas[-1].tree not in read
 
 
+@pytest.mark.conforms("fault 32")
 def test_after_everything_is_pruned_a_state_starts_from_the_store_alone(bench, base, client, engine):
     state = bench.step(
         bench.place(base, "workspace", {"a": b"1", "gone": b"2"}), "echo 3 > /workspace/b; chown 7:8 /root"

@@ -212,6 +212,7 @@ def test_keys_do_not_depend_on_the_clone_or_the_umask(job, first, tmp_path):
     ]
 
 
+@pytest.mark.conforms("fault 32")
 def test_pruned_engine_costs_no_setup_step(job, first):
     with closing(docker.DockerClient(base_url=job.engine.url)) as client:
         client.containers.prune()

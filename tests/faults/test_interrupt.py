@@ -31,6 +31,7 @@ def signals(project: Project, tmp_path: Path) -> Path:
     return signals
 
 
+@pytest.mark.conforms("exit 130")
 @pytest.mark.parametrize(("sign", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)], ids=str)
 def test_a_stopped_build_keeps_what_was_finished_and_goes_on_from_there(
     reeval: ReevalBuild, signals: Path, sign: signal.Signals, code: int

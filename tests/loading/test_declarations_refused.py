@@ -177,7 +177,7 @@ def test_an_id_that_is_not_inherited_is_refused_with_those_that_are() -> None:
     assert said == f'harness.only in evaluate("g {ARROW} x") names "b", but the harnesses are "fake", "codex:m"'
 
 
-@pytest.mark.conforms("14")
+@pytest.mark.conforms("14", "message: list as environment")
 def test_a_list_as_an_environment_gets_the_documented_message() -> None:
     said = (
         'environment takes one environment, not a list ({}("x")). To compare environments, use compare: '

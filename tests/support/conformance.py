@@ -1,8 +1,10 @@
 """Writes docs/reference/conformance.md: which test holds which documented behaviour.
 
 A test says so with `@pytest.mark.conforms("57", "fault 11", "exit 2", "message: rules")`, by the names in
-`documented.toml`. Run `python -m tests.support.conformance` after changing either; with --check it fails when the page
-is out of date, and says which tests the page lists that are not there any more.
+`documented.toml`, which also says why no test holds what none holds. Run `python -m tests.support.conformance` after
+changing either. It fails when something documented has neither a test nor a reason, or both; with --check it writes
+nothing, fails when the page is out of date, and says which tests the page lists that are not there any more. A unit
+test runs it so.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import io
 import re
 import sys
 import tomllib
+from collections.abc import Mapping
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -25,13 +28,13 @@ if TYPE_CHECKING:
 _CHECKOUT: Final = Path(__file__).parents[2]
 PAGE: Final = _CHECKOUT / "docs" / "reference" / "conformance.md"
 _DOCUMENTED: Final = Path(__file__).with_name("documented.toml")
+_NAME: Final = _DOCUMENTED.relative_to(_CHECKOUT)
 _HEAD: Final = """\
 # Conformance
 
 <!-- Written by `python -m tests.support.conformance` from the marks of the tests; mark a test, then run it. -->
 
-Which test holds which documented behaviour. A dash means that no test does: most often because the behaviour is not
-built yet.
+Which test holds which documented behaviour, or why none does.
 """
 # In documented.toml, in a mark, and as the page calls it.
 _SECTIONS: Final = {
@@ -48,6 +51,20 @@ class UnknownBehaviourError(Exception):
 
     def __init__(self, unknown: Iterable[str]) -> None:
         super().__init__("\n".join(["not in tests/support/documented.toml:", *unknown]))
+
+
+class UnaccountedBehaviourError(Exception):
+    """Something is documented that has neither a test nor a reason for having none, or has both."""
+
+    def __init__(self, neither: Iterable[str], both: Iterable[str]) -> None:
+        super().__init__(
+            "\n".join(
+                [
+                    *(f"{name!r} has no test: mark one, or say why not in [not-held] of {_NAME}" for name in neither),
+                    *(f"{name!r} has a test: take it out of [not-held] of {_NAME}" for name in both),
+                ]
+            )
+        )
 
 
 class CollectionError(Exception):
@@ -102,27 +119,64 @@ def collect() -> dict[str, set[Held]]:
     return collector.held
 
 
-def page(held: dict[str, set[Held]]) -> str:
-    """The whole page. Raises UnknownBehaviourError for marks that are not documented."""
-    documented = tomllib.loads(_DOCUMENTED.read_text(encoding="utf-8"))
-    rows = {
-        title: {f"{prefix}{name}": (name, text) for name, text in documented[section].items()}
-        for section, (prefix, title) in _SECTIONS.items()
-    }
-    known = {behaviour for section in rows.values() for behaviour in section}
+@attrs.frozen
+class Documented:
+    """All that is documented: the sections of the page by title, and why no test holds what none holds.
+
+    A section has the name and the text of each behaviour, by what marks call it.
+    """
+
+    sections: Mapping[str, Mapping[str, tuple[str, str]]]
+    not_held: Mapping[str, str]
+
+    @classmethod
+    def read(cls) -> Documented:
+        """What `documented.toml` says."""
+        written = tomllib.loads(_DOCUMENTED.read_text(encoding="utf-8"))
+        sections = {
+            title: {f"{prefix}{name}": (name, text) for name, text in written[section].items()}
+            for section, (prefix, title) in _SECTIONS.items()
+        }
+        return cls(sections, written["not-held"])
+
+    @property
+    def behaviours(self) -> set[str]:
+        """What marks may name."""
+        return {behaviour for section in self.sections.values() for behaviour in section}
+
+
+def check(held: Mapping[str, set[Held]], documented: Documented) -> None:
+    """See that everything documented has a test or a reason.
+
+    Raises:
+        UnknownBehaviourError: for marks and reasons of what is not documented.
+        UnaccountedBehaviourError: for what has neither, and for what has both.
+    """
+    known = documented.behaviours
     unknown = [f"  {name!r} on {test.file}::{test.name}" for name in held.keys() - known for test in sorted(held[name])]
+    unknown += [f"  {name!r} in [not-held]" for name in documented.not_held.keys() - known]
     if unknown:
         raise UnknownBehaviourError(sorted(unknown))
-    return "\n".join([_HEAD, *(line for title, section in rows.items() for line in _section(title, section, held))])
+    neither, both = known - held.keys() - documented.not_held.keys(), held.keys() & documented.not_held.keys()
+    if neither or both:
+        raise UnaccountedBehaviourError(sorted(neither), sorted(both))
 
 
-def _section(title: str, rows: dict[str, tuple[str, str]], held: dict[str, set[Held]]) -> Iterator[str]:
+def page(held: Mapping[str, set[Held]], documented: Documented) -> str:
+    """The whole page."""
+    sections = documented.sections.items()
+    return "\n".join([_HEAD, *(line for title, rows in sections for line in _section(title, rows, held, documented))])
+
+
+def _section(
+    title: str, rows: Mapping[str, tuple[str, str]], held: Mapping[str, set[Held]], documented: Documented
+) -> Iterator[str]:
     count = sum(behaviour in held for behaviour in rows)
     yield from (f"## {title}", "", f"{count} of {len(rows)} are held by a test.", "")
     yield from ("| | behaviour | held by |", "|---|---|---|")
     for behaviour, (name, text) in rows.items():
         tests = " <br> ".join(test.link for test in sorted(held.get(behaviour, ())))
-        yield f"| {name} | {_cell(text)} | {tests or '-'} |"
+        yield f"| {name} | {_cell(text)} | {tests or _cell(documented.not_held[behaviour])} |"
     yield ""
 
 
@@ -149,13 +203,16 @@ def main() -> int:
     """Write the page, or check it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="write nothing; fail when the page is out of date")
-    check = parser.parse_args().check
+    checks_only = parser.parse_args().check
+    documented = Documented.read()
     try:
-        made = page(collect())
-    except (UnknownBehaviourError, CollectionError) as error:
+        held = collect()
+        check(held, documented)
+    except (UnknownBehaviourError, UnaccountedBehaviourError, CollectionError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
-    if not check:
+    made = page(held, documented)
+    if not checks_only:
         PAGE.write_text(made, encoding="utf-8")
         return 0
     problem = complaint(PAGE.read_text(encoding="utf-8"), made)
