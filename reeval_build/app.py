@@ -16,7 +16,7 @@ from reeval_build.execute.attempt import Attempt, changes_since, run_command
 from reeval_build.execute.context import Context
 from reeval_build.execute.executor import Outcome, execute
 from reeval_build.execute.resolve import resolve
-from reeval_build.plan.outputs import SnapshotOutput
+from reeval_build.plan.outputs import SnapshotOutput, TreeOutput
 from reeval_build.plan.planner import plan
 from reeval_build.ports.events import ObjectLost
 from reeval_build.ports.objects import LostObjectError
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from reeval_build.model.cells import Cell
     from reeval_build.model.spec import GitWorkspace
     from reeval_build.plan.graph import Graph
-    from reeval_build.plan.resolution import ResolvedTree
+    from reeval_build.plan.resolution import ResolvedPackage, ResolvedTree
     from reeval_build.ports.engine import Engine
     from reeval_build.ports.events import Listener
     from reeval_build.ports.objects import Batch
-    from reeval_build.ports.sources import GitTrees
+    from reeval_build.ports.sources import GitTrees, Packages
 
 HOME_VARIABLE: Final = "REEVAL_BUILD_HOME"
 
@@ -87,13 +87,15 @@ class App:
         """
         cell, context = graph.cells[0].cell, self._context
         run = partial(run_command, cell, command, context, stdout=stdout, stderr=stderr)
-        snapshot = snapshot_of(self.build(graph, listen))
+        outcome = self.build(graph, listen)
+        snapshot = snapshot_of(outcome)
         try:
-            ran = run(snapshot=snapshot)
+            ran = run(snapshot=snapshot, placed=placed_at_start(outcome))
         except LostObjectError as lost:
             listen(ObjectLost(digest=lost.digest, problem=str(lost)))
-            snapshot = snapshot_of(self.build(graph, listen, verify=True))
-            ran = run(snapshot=snapshot)
+            outcome = self.build(graph, listen, verify=True)
+            snapshot = snapshot_of(outcome)
+            ran = run(snapshot=snapshot, placed=placed_at_start(outcome))
         try:
             changes = changes_since(snapshot, ran, context)
         except LostObjectError as lost:
@@ -115,6 +117,12 @@ def snapshot_of(outcome: Outcome) -> SnapshotOutput:
     return output
 
 
+def placed_at_start(outcome: Outcome) -> tuple[TreeOutput, ...]:
+    """What a sandbox of the one cell of an outcome, which did not fail, is given besides its snapshot."""
+    outputs = (outcome.results[recipe].output for recipe in outcome.graph.cells[0].start)
+    return tuple(output for output in outputs if isinstance(output, TreeOutput))
+
+
 @contextmanager
 def opened(settings: Settings) -> Iterator[App]:
     """An app on the store that `settings` choose, which is made when it is not there."""
@@ -124,6 +132,7 @@ def opened(settings: Settings) -> Iterator[App]:
 
 def _compose(store: LocalStore, engines: Engines) -> Context:
     from reeval_build.sources.host_files import HostFileReader
+    from reeval_build.sources.local_trees import LocalDirectories
 
     return Context(
         objects=store.objects,
@@ -131,6 +140,8 @@ def _compose(store: LocalStore, engines: Engines) -> Context:
         engines=engines,
         git=_LazyGit(store),
         host_files=HostFileReader(store.objects),
+        packages=_LazyPackages(store),
+        local_trees=LocalDirectories(),
         logs=store.logs,
         scratch=store.scratch,
         cancel=threading.Event(),
@@ -202,3 +213,37 @@ class _LazyGit:
 
                 self._made = GitRepositories(self._store.git)
             return self._made
+
+
+class _LazyPackages:
+    """Reads npm packages with modules that are loaded when the first one is read."""
+
+    def __init__(self, store: LocalStore) -> None:
+        self._store = store
+        self._made: Packages | None = None
+        self._guard = threading.Lock()
+
+    def resolve(self, spec: str, *, registry: str | None = None) -> ResolvedPackage:
+        """See `ports.sources.Packages.resolve`."""
+        return self._packages.resolve(spec, registry=registry)
+
+    def read(self, spec: str, resolved: ResolvedPackage, batch: Batch, *, registry: str | None = None) -> Digest:
+        """See `ports.sources.Packages.read`."""
+        return self._packages.read(spec, resolved, batch, registry=registry)
+
+    @property
+    def _packages(self) -> Packages:
+        with self._guard:
+            if self._made is None:
+                from reeval_build.sources.npm import NpmPackages
+
+                self._made = NpmPackages(self._store.npm, project=_working_directory())
+            return self._made
+
+
+def _working_directory() -> Path | None:
+    """Where the command was started, which may have been removed."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        return None

@@ -6,20 +6,37 @@ from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
 
+from reeval_build.content.plugins import PluginContents
 from reeval_build.digest import BLOB, Digest
 from reeval_build.model.egress import POLICIES, AllowHosts
+from reeval_build.model.plugins import LocalPlugin
+from reeval_build.model.skills import LocalSkills
 from reeval_build.model.spec import GitWorkspace, HostFile
 from reeval_build.paths import Destination, check_link
-from reeval_build.plan.resolution import ResolvedTree
+from reeval_build.plan.resolution import (
+    FetchedSource,
+    ResolvedDirectory,
+    ResolvedPlugin,
+    ResolvedSource,
+    ResolvedTree,
+)
+from reeval_build.plan.sources import LocalDirectory
 from reeval_build.plan.work import (
     BaseWork,
+    BuiltPlugin,
     FilesWork,
     InstallWork,
+    McpWork,
     PlacedFile,
+    PlacedSkill,
+    PluginBuildWork,
+    PluginWork,
     RootWork,
     RulesWork,
     SetupWork,
+    SkillsWork,
     SnapshotWork,
+    SourceWork,
     WorkspaceWork,
 )
 from reeval_build.state.delta import DeltaEntry, DeltaKind, in_order
@@ -220,9 +237,11 @@ junk: st.SearchStrategy[Any] = st.recursive(
 
 # Work ----------------------------------------------------------------------------------------------------------------
 
+_destinations = st.builds(Destination, st.sampled_from(["workspace", "home"]), near_paths)
+_resolved_directories = st.builds(ResolvedDirectory, tree=digests)
 _placed_files = st.builds(
     PlacedFile,
-    destination=st.builds(Destination, st.sampled_from(["workspace", "home"]), near_paths),
+    destination=_destinations,
     digest=digests,
     size=st.integers(0, 9),
     executable=st.booleans(),
@@ -257,5 +276,63 @@ works: dict[str, st.SearchStrategy[Any]] = {
         engine=_engines,
     ),
     "snapshot": st.builds(SnapshotWork, layout=_layouts),
+    "source": st.builds(
+        SourceWork,
+        kind=st.sampled_from(["git", "npm", "local"]),
+        identity=_git_ids,
+        source=st.builds(ResolvedSource, request=st.just(LocalDirectory("/s")), resolved=_resolved_directories),
+    ),
+    "plugin-build": st.builds(
+        PluginBuildWork,
+        run=st.lists(words, min_size=1, max_size=2).map(tuple),
+        cwd=st.sampled_from([".", "a"]),
+        path=near_paths,
+        layout=_layouts,
+        engine=_engines,
+    ),
+    "plugin": st.builds(
+        PluginWork,
+        place=_destinations,
+        tree=st.none() | digests,
+        built=st.none() | st.builds(BuiltPlugin, selection=words, planned=words),
+        source=st.builds(LocalPlugin, path=words),
+        resolved=st.builds(
+            ResolvedPlugin,
+            contents=st.builds(
+                PluginContents,
+                name=words,
+                source=words,
+                tree=digests,
+                parts=st.just(()),
+                items=st.just(()),
+                hooks=st.just(()),
+                servers=st.just({}),
+                other_manifests=st.just(()),
+                has_apps=st.booleans(),
+                is_built=st.booleans(),
+            ),
+            fetched=st.builds(
+                FetchedSource,
+                source=st.builds(ResolvedSource, request=st.just(LocalDirectory("/s")), resolved=_resolved_directories),
+                tree=digests,
+            ),
+            path=st.just(()),
+        ),
+        home=words,
+    ),
+    "skills": st.builds(
+        SkillsWork,
+        skills=st.lists(
+            st.builds(
+                PlacedSkill,
+                destination=_destinations,
+                tree=digests,
+                origin=st.builds(LocalSkills, path=words),
+                role=st.none() | words,
+            ),
+            max_size=3,
+        ).map(tuple),
+    ),
+    "mcp": st.builds(McpWork, files=st.lists(_placed_files, max_size=2).map(tuple)),
 }
 any_work = st.one_of(*works.values())

@@ -30,6 +30,7 @@ _VERSION: Final = re.compile(r"[A-Za-z0-9^~<>=*.+|_ -]{1,100}")
 _GIT_URL: Final = re.compile(
     r"(https?://[^\s@/:]+(:\d+)?/\S+|ssh://([\w.-]+@)?[^\s@/:]+(:\d+)?/\S+|[\w.]+@[\w.-]+:[^\s/]\S*)"
 )
+_REGISTRY: Final = re.compile(r"https?://[^\s@/:?#]+(:\d+)?(/[^\s?#]*)?")
 
 
 @attrs.frozen
@@ -184,6 +185,9 @@ class _EntryReader:
         if version is not None and not _VERSION.fullmatch(version):
             raise self._error(f'the version "{shown(version[:80])}", which is not a version or a range of versions')
         registry = self._text(source, "registry")
+        if registry is not None and not (registry.isprintable() and _REGISTRY.fullmatch(registry)):
+            # Not quoted: it may have a password in it.
+            raise self._error("a registry that is not https, or has a user or a password in it")
         return InPackage(spec=package if version is None else f"{package}@{version}", registry=registry)
 
     def _url(self, source: Mapping[str, Json]) -> str:

@@ -97,7 +97,7 @@ def find_plugin(
             plugin, or `only` names a part that the plugin does not have.
     """
     where = called_plugin(source)
-    parts = _parts(source, entry, where)
+    parts = plugin_path(source, entry)
     at = display(b"/".join(parts))
     plugin = directory_at(tree, parts, material.load, where=where)
     supplied, added = (None, None) if entry is None else (entry.manifest, entry.components)
@@ -125,14 +125,14 @@ def find_plugin(
     )
 
 
-def _parts(source: PluginSource, entry: MarketplaceEntry | None, where: str) -> Parts:
+def plugin_path(source: PluginSource, entry: MarketplaceEntry | None = None) -> Parts:
+    """The plugin's directory in what is fetched for it. Raises ContentError for a path that has no single meaning."""
     if isinstance(source, MarketplacePlugin):
-        if entry is None:
-            raise AssertionError(f"{where} is read with the entry of its marketplace")
+        assert entry is not None, "a plugin of a marketplace is read with its entry"
         return entry.path
     if isinstance(source, LocalPlugin) or source.path is None:
         return ()
-    return relative_parts(source.path, where=where)
+    return relative_parts(source.path, where=called_plugin(source))
 
 
 def _kept_parts(source: PluginSource, name: str, inventory: Inventory, where: str) -> tuple[PluginPart, ...]:

@@ -45,6 +45,9 @@ class Registries:
         return self.python if runner in _PYTHON_RUNNERS else self.npm
 
 
+NO_REGISTRIES: Final = Registries(npm=(), python=())
+
+
 def server_runner(server: McpServer) -> str | None:
     """The runner that starts a server, or None."""
     if not isinstance(server, StdioServer):

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 import attrs
 
-from reeval_build.content.frontmatter import read_frontmatter
 from reeval_build.content.material import Material, check_link_in, read_document
 from reeval_build.content.problems import ContentError, shown
 from reeval_build.digest import Digest
@@ -57,6 +56,8 @@ class SkillDirectory:
 
     def read(self, material: Material) -> ReadSkill | ContentError:
         """What its SKILL.md says, or what is wrong with it."""
+        from reeval_build.content.frontmatter import read_frontmatter  # noqa: PLC0415 - YAML is for who has skills
+
         try:
             data = read_document(material.load(self.tree)[SKILL_FILE], self.file, material, where=self.where)
             fields = read_frontmatter(data, self.file, where=self.where)

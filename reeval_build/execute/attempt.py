@@ -12,18 +12,19 @@ from reeval_build.execute import trees
 from reeval_build.execute.ignore import ignored
 from reeval_build.paths import Parts
 from reeval_build.state.delta import DeltaEntry, DeltaKind
+from reeval_build.state.state import PlacedTree
 from reeval_build.state.workspace import apply_entries, is_replaced
 from reeval_build.tree import directory
 from reeval_build.tree.compare import Change, compare
 from reeval_build.tree.draft import Draft
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from reeval_build.digest import Domain
     from reeval_build.execute.context import Context
     from reeval_build.model.cells import Cell
-    from reeval_build.plan.outputs import SnapshotOutput
+    from reeval_build.plan.outputs import SnapshotOutput, TreeOutput
     from reeval_build.tree.directory import Directory, Entry, Loader
 
 _CHUNK_BYTES: Final = 1024 * 1024
@@ -52,10 +53,13 @@ def run_command(
     context: Context,
     *,
     snapshot: SnapshotOutput,
+    placed: Iterable[TreeOutput],
     stdout: BinaryIO,
     stderr: BinaryIO,
 ) -> Ran:
     """Start a sandbox from `snapshot` and run `command` in its workspace with the cell's variables.
+
+    `placed` are the files that the harness is given when it starts, over those of the home directory.
 
     Nothing of what it does is kept in the store.
 
@@ -64,7 +68,8 @@ def run_command(
         LostObjectError: when the store lacks a piece of the snapshot, before the command has begun.
     """
     engine = context.engines(cell.sandbox.kind)
-    with engine.start(snapshot.state, cancel=context.cancel) as sandbox:
+    homes = [PlacedTree(at=engine.layout.home, tree=tree.home, replaces=False) for tree in placed if tree.home]
+    with engine.start(snapshot.state.on_top(*homes), cancel=context.cancel) as sandbox:
         code = sandbox.execute(command, cwd=".", env=dict(cell.merged.literals), stdout=stdout, stderr=stderr)
         entries = sandbox.capture(_Digests())
     return Ran(exit_code=code, entries=entries, workspace=engine.layout.workspace)

@@ -10,7 +10,7 @@ import attrs
 from reeval_build.ports.engine import Cancellation
 from reeval_build.ports.objects import Objects
 from reeval_build.ports.records import Records
-from reeval_build.ports.sources import GitTrees, HostFiles
+from reeval_build.ports.sources import GitTrees, HostFiles, LocalTrees, Packages
 
 if TYPE_CHECKING:
     from reeval_build.ports.engine import Engine
@@ -32,6 +32,8 @@ class Context:
     engines: Engines
     git: GitTrees
     host_files: HostFiles
+    packages: Packages
+    local_trees: LocalTrees
     logs: Path
     scratch: Path
     cancel: Cancellation

@@ -12,8 +12,9 @@ import attrs
 
 from reeval_build.digest import Digest
 from reeval_build.errors import CancelledError, HostError, InfraError
+from reeval_build.execute.failures import StepFailedError
 from reeval_build.execute.integrity import is_whole
-from reeval_build.execute.phases import StepFailedError, perform
+from reeval_build.execute.phases import perform
 from reeval_build.execute.threads import Workers, workers
 from reeval_build.plan.graph import Graph, content_key
 from reeval_build.plan.outputs import Output, content_of
@@ -158,7 +159,9 @@ class _Run:
             else:
                 record = known.get(recipe)
                 output = None if record is None else record.output
-                self._end(recipe, NodeResult(status=Status.HIT, output=output))
+                seconds = self._graph.fetched.get(recipe)
+                status = Status.HIT if seconds is None else Status.RAN
+                self._end(recipe, NodeResult(status=status, seconds=seconds or 0.0, output=output))
 
     def _is_usable(self, record: Record) -> bool:
         lost = is_whole(record.output, self._context.objects)
@@ -169,7 +172,7 @@ class _Run:
 
     def _lacking(self, known: Mapping[Digest, Record]) -> set[Digest]:
         lacking: set[Digest] = set()
-        pending = [planned.snapshot for planned in self._graph.cells]
+        pending = [recipe for planned in self._graph.cells for recipe in planned.tops]
         while pending:
             recipe = pending.pop()
             if recipe not in known and recipe not in lacking:

@@ -7,23 +7,31 @@ from typing import TYPE_CHECKING
 from reeval_build.digest import BLOB
 from reeval_build.errors import InfraError
 from reeval_build.execute import trees
+from reeval_build.execute.contents import place_plugin, place_skills
+from reeval_build.execute.failures import StepFailedError
+from reeval_build.execute.plugin_builds import build_plugin
+from reeval_build.execute.sources import read_source
 from reeval_build.paths import PathError
 from reeval_build.plan.outputs import SnapshotOutput, StateOutput, TreeOutput
-from reeval_build.plan.planner import shorten
 from reeval_build.plan.work import (
     BaseWork,
     FilesWork,
     InstallWork,
+    McpWork,
+    PluginBuildWork,
+    PluginWork,
     RootWork,
     RulesWork,
     SetupWork,
+    SkillsWork,
     SnapshotWork,
+    SourceWork,
     WorkspaceWork,
 )
 from reeval_build.ports.engine import CommandTimeoutError
 from reeval_build.state.state import PlacedTree, State
 from reeval_build.state.workspace import is_replaced, tree_at
-from reeval_build.tree.directory import Entry
+from reeval_build.tree.directory import Entry, Kind, walk
 from reeval_build.tree.draft import Draft
 
 if TYPE_CHECKING:
@@ -33,17 +41,9 @@ if TYPE_CHECKING:
     from reeval_build.digest import Digest
     from reeval_build.execute.context import Context
     from reeval_build.plan.outputs import Output
-    from reeval_build.plan.work import PlacedFile, Work
+    from reeval_build.plan.work import PlacedFile, TreeWork, Work
     from reeval_build.ports.objects import Objects
     from reeval_build.state.state import Layout
-
-
-class StepFailedError(InfraError):
-    """A command of an install or setup step did not succeed; its result is not kept."""
-
-    def __init__(self, phase: str, run: str, reason: str, *, log: Path) -> None:
-        super().__init__(f'{phase} step "{shorten(run)}" {reason}', hint=f"its output is in {log}")
-        self.phase, self.run, self.reason, self.log = phase, run, reason, log
 
 
 def perform(work: Work, inputs: Mapping[str, Output], context: Context, log: Path) -> Output:
@@ -57,17 +57,31 @@ def perform(work: Work, inputs: Mapping[str, Output], context: Context, log: Pat
             return StateOutput(state=State(work.identity))
         case InstallWork() | SetupWork():
             return _run_step(work, _state(inputs), context, log)
-        case WorkspaceWork():
-            with context.objects.batch() as batch:
-                return TreeOutput(workspace=context.git.read(work.workspace, work.resolved, batch))
-        case FilesWork():
-            return _place(work.files, context)
-        case RulesWork():
-            return _place([work.file], context)
         case RootWork():
             return _make_root(work.layout, inputs, context.objects)
         case SnapshotWork():
             return _make_snapshot(work.layout, inputs, context.objects)
+        case PluginBuildWork():
+            return build_plugin(work, inputs, context, log)
+        case _:
+            return _make_tree(work, inputs, context)
+
+
+def _make_tree(work: TreeWork, inputs: Mapping[str, Output], context: Context) -> TreeOutput:
+    match work:
+        case WorkspaceWork():
+            with context.objects.batch() as batch:
+                return TreeOutput(workspace=context.git.read(work.workspace, work.resolved, batch))
+        case FilesWork() | McpWork():
+            return _place(work.files, context)
+        case RulesWork():
+            return _place([work.file], context)
+        case SourceWork():
+            return TreeOutput(workspace=read_source(work.source, context))
+        case SkillsWork():
+            return place_skills(work, inputs, context.objects)
+        case PluginWork():
+            return place_plugin(work, inputs, context.objects)
 
 
 def _state(inputs: Mapping[str, Output]) -> State:
@@ -130,10 +144,10 @@ def _keep_bytes(files: Sequence[PlacedFile], context: Context) -> None:
 
 
 def _make_root(layout: Layout, inputs: Mapping[str, Output], objects: Objects) -> StateOutput:
-    """Workspace, then files over it, then rules: the order reeval's documentation gives."""
+    """Workspace, then files over it, then rules, then plugins: the order reeval's documentation gives."""
     workspace, home = Draft(trees.loader(objects)), Draft(trees.loader(objects))
     has_home = False
-    for role in ("workspace", "files", "rules"):
+    for role in ("workspace", "files", "rules", *sorted(role for role in inputs if role.startswith("plugin "))):
         output = inputs.get(role)
         if isinstance(output, TreeOutput):
             _overlay(workspace, output.workspace, role)
@@ -166,5 +180,14 @@ def _make_snapshot(layout: Layout, inputs: Mapping[str, Output], objects: Object
         if isinstance(delta, PlacedTree) and delta.at == layout.workspace
     )
     baseline = tree_at(state, layout.workspace, load, lambda delta: trees.load_delta(objects, delta))
+    tracked = Draft(load, placed)
+    skills = inputs.get("skills")
+    if isinstance(skills, TreeOutput) and skills.workspace is not None:
+        _overlay(baseline, skills.workspace, "skills")
+        for parts, entry in walk(skills.workspace, load):
+            if entry.kind is not Kind.DIRECTORY:
+                tracked.replace(parts, entry)
+        state = state.on_top(PlacedTree(at=layout.workspace, tree=skills.workspace, replaces=False))
     with objects.batch() as batch:
-        return SnapshotOutput(state=state, baseline=baseline.save(trees.saver(batch)), placed=placed)
+        save = trees.saver(batch)
+        return SnapshotOutput(state=state, baseline=baseline.save(save), placed=tracked.save(save))

@@ -1,25 +1,23 @@
-"""Looks at everything some cells name, once: images, repositories, host files."""
+"""Looks at everything some cells name, once: images, repositories, host files, skills and plugins."""
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
-from reeval_build.errors import HostError, InfraError
-from reeval_build.execute.threads import Workers, workers
+from reeval_build.content.runners import NO_REGISTRIES, Registries
+from reeval_build.execute.questions import Questions
+from reeval_build.execute.resolve_contents import resolve_plugins, resolve_skills
 from reeval_build.model.spec import HostFile
-from reeval_build.plan.resolution import Resolution, base_name
+from reeval_build.plan.resolution import Resolution, base_name, home_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from reeval_build.execute.context import Context
     from reeval_build.model.cells import Cell
     from reeval_build.model.spec import FileContent, Sandbox
     from reeval_build.plan.resolution import Base
-
-Name = TypeVar("Name")
-Result = TypeVar("Result")
+    from reeval_build.state.state import Layout
 
 
 def resolve(cells: Iterable[Cell], context: Context, *, jobs: int) -> Resolution:
@@ -32,11 +30,23 @@ def resolve(cells: Iterable[Cell], context: Context, *, jobs: int) -> Resolution
     sandboxes = {base_name(cell.sandbox): cell.sandbox for cell in cells}
     workspaces = [cell.merged.workspace for cell in cells if cell.merged.workspace is not None]
     paths = [content.path for cell in cells for content in _contents(cell) if isinstance(content, HostFile)]
+    layouts: dict[str, Layout] = {kind: context.engines(kind).layout for kind in {cell.sandbox.kind for cell in cells}}
+    skills = [source for cell in cells for _, sources in cell.merged.skills for source in sources]
+    plugins = [
+        (source, home_of(layouts[cell.sandbox.kind]))
+        for cell in cells
+        for _, sources in cell.merged.plugins
+        for source in sources
+    ]
+    ask = Questions(context, jobs)
     return Resolution(
-        bases=_ask(sandboxes, lambda name: _resolve_base(sandboxes[name], context), context, jobs),
-        layouts={kind: context.engines(kind).layout for kind in {cell.sandbox.kind for cell in cells}},
-        workspaces=_ask(workspaces, context.git.resolve, context, jobs),
-        files=_ask(paths, context.host_files.read, context, jobs),
+        bases=ask(sandboxes, lambda name: _resolve_base(sandboxes[name], context)),
+        layouts=layouts,
+        workspaces=ask(workspaces, context.git.resolve),
+        files=ask(paths, context.host_files.read),
+        skills=resolve_skills(skills, context, ask),
+        plugins=resolve_plugins(plugins, context, ask),
+        registries=_registries() if plugins else NO_REGISTRIES,
     )
 
 
@@ -50,25 +60,7 @@ def _contents(cell: Cell) -> Iterator[FileContent]:
         yield cell.merged.rules
 
 
-def _ask(
-    names: Iterable[Name], question: Callable[[Name], Result], context: Context, jobs: int
-) -> dict[Name, Result | InfraError]:
-    """The answer to each name, or why there is none; several at once."""
-    answers: dict[Name, Result | InfraError] = {}
-    with workers(jobs) as threads:
-        pool: Workers[Name, Result] = Workers(threads)
-        for name in dict.fromkeys(names):
-            pool.begin(name, partial(question, name))
-        try:
-            while len(pool):
-                for name, future in pool.finished():
-                    try:
-                        answers[name] = future.result()
-                    except InfraError as error:
-                        answers[name] = error
-                    except OSError as error:
-                        answers[name] = HostError(error)
-        except BaseException:
-            context.cancel.set()
-            raise
-    return answers
+def _registries() -> Registries:
+    from reeval_python import DEFAULT_EGRESS_ALLOW  # noqa: PLC0415 - only for who has plugins
+
+    return Registries.of(DEFAULT_EGRESS_ALLOW)

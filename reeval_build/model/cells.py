@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 
-from reeval_build.model.egress import Egress, automatic_hosts, effective
+from reeval_build.model.egress import Egress, effective
 from reeval_build.model.environment import Environment
 from reeval_build.model.harnesses import Harness
 from reeval_build.model.merge import Merged
@@ -36,11 +36,6 @@ class Cell:
     def egress(self) -> Egress:
         """Where its sandbox may connect, in one form; the automatic hosts come to that."""
         return effective(self.merged.egress)
-
-    @property
-    def automatic_hosts(self) -> tuple[str, ...]:
-        """The hosts that it may connect to under any policy, besides its harness's own."""
-        return automatic_hosts(self.merged.env.values(), self.merged.mcp.values())
 
     @property
     def harness_name(self) -> str:

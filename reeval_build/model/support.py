@@ -54,8 +54,6 @@ def _fake(option: str) -> Callable[[Spec], Iterable[str]]:
 # Each line names what of a spec is not supported. An entry goes when what it is about is built.
 UNSUPPORTED: Final[tuple[Callable[[Spec], Iterable[str]], ...]] = (
     _secrets,
-    _field("mcp"),
-    _field("plugins"),
     _podman,
     _docker("dockerfile", "dockerfile"),
     _docker("root", "root"),
@@ -71,7 +69,6 @@ UNSUPPORTED: Final[tuple[Callable[[Spec], Iterable[str]], ...]] = (
     _fake("id"),
     _fake("max_concurrent"),
     _inputs,
-    _field("skills"),
 )
 
 

@@ -11,6 +11,7 @@ from reeval_build import canon
 from reeval_build.digest import Digest, Domain
 from reeval_build.errors import InfraError
 from reeval_build.model.cells import Cell
+from reeval_build.plan.contents import Contents
 from reeval_build.plan.resolution import ResolvedTree
 from reeval_build.plan.work import Work, joined, material
 
@@ -25,10 +26,14 @@ UNRESOLVED: Final = Domain("unresolved", 1)
 
 @attrs.frozen(kw_only=True)
 class Parent:
-    """A node whose output another one takes, and what it takes it as."""
+    """A node whose output another one takes, and what it takes it as.
+
+    One that is not `keyed` enters no key: what is taken of its output is in the other's work already.
+    """
 
     role: str
     recipe: Digest
+    keyed: bool = True
 
 
 @attrs.frozen(kw_only=True)
@@ -50,7 +55,7 @@ class Node:
     @classmethod
     def of(cls, work: Work, parents: Sequence[Parent] = (), *, label: str) -> Node:
         """The node that does `work` on the outputs of `parents`."""
-        above: list[canon.Value] = [[parent.role, parent.recipe] for parent in parents]
+        above: list[canon.Value] = [[parent.role, parent.recipe] for parent in parents if parent.keyed]
         recipe = RECIPE.digest(canon.encode([material(work), above]))
         return cls(phase=work.phase, recipe=recipe, parents=tuple(parents), label=label, work=work)
 
@@ -63,7 +68,7 @@ class Node:
     def material(self, parents: Mapping[Digest, Digest]) -> bytes:
         """What is hashed into the content key, when `parents` maps recipe keys to the content of their outputs."""
         assert self.work is not None, "a broken node has no content key"
-        above: list[canon.Value] = [[parent.role, parents[parent.recipe]] for parent in self.parents]
+        above: list[canon.Value] = [[parent.role, parents[parent.recipe]] for parent in self.parents if parent.keyed]
         return canon.encode([material(self.work), above])
 
 
@@ -74,31 +79,46 @@ def content_key(node_material: bytes) -> Digest:
 
 @attrs.frozen(kw_only=True)
 class PlannedCell:
-    """A cell, its key, the node of its snapshot, and what its workspace's repository was when it was planned."""
+    """A cell, its key, the node of its snapshot, and what it is besides.
+
+    `start` are the nodes of what a sandbox is given when it starts from the snapshot, in order. `workspace` is what its
+    repository was when it was planned.
+    """
 
     cell: Cell
     key: Digest
     snapshot: Digest
+    start: tuple[Digest, ...] = ()
     workspace: ResolvedTree | None = None
+    contents: Contents
     warnings: tuple[str, ...] = ()
+
+    @property
+    def tops(self) -> tuple[Digest, ...]:
+        """The nodes that a cell itself needs."""
+        return (self.snapshot, *self.start)
 
 
 @attrs.frozen(kw_only=True)
 class Graph:
-    """Every node of some cells, parents before children, each once."""
+    """Every node of some cells, parents before children, each once.
+
+    `fetched` are the sources that were fetched for this plan, and in how many seconds each.
+    """
 
     nodes: Mapping[Digest, Node]
     cells: tuple[PlannedCell, ...]
+    fetched: Mapping[Digest, float] = attrs.field(factory=dict)
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What the plan warns of, each once."""
         return tuple(dict.fromkeys(warning for planned in self.cells for warning in planned.warnings))
 
-    def above(self, recipe: Digest) -> Iterator[Digest]:
-        """The recipe keys of everything a node stands on, and its own, parents first."""
+    def above(self, *recipes: Digest) -> Iterator[Digest]:
+        """The recipe keys of everything that nodes stand on, and their own, parents first."""
         seen: dict[Digest, None] = {}
-        pending = [recipe]
+        pending = [*reversed(recipes)]
         while pending:
             ahead = [parent.recipe for parent in self.nodes[pending[-1]].parents if parent.recipe not in seen]
             if ahead:
@@ -111,7 +131,7 @@ class Graph:
         """For every node, the names of the cells that need it."""
         names: dict[Digest, list[str]] = {recipe: [] for recipe in self.nodes}
         for planned in self.cells:
-            for recipe in self.above(planned.snapshot):
+            for recipe in self.above(*planned.tops):
                 names[recipe].append(planned.cell.name)
         return {recipe: tuple(cells) for recipe, cells in names.items()}
 
@@ -121,6 +141,8 @@ class Drawing:
 
     def __init__(self) -> None:
         self.nodes: dict[Digest, Node] = {}
+        self.fetched: dict[Digest, float] = {}
+        self.refused: list[str] = []
 
     def add(self, node: Node, role: str) -> Parent:
         """Put `node` in, or join it with the one that is there, and point at it as `role`."""

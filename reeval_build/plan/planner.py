@@ -8,11 +8,14 @@ import attrs
 
 from reeval_build import canon
 from reeval_build.digest import BLOB, Digest, Domain
-from reeval_build.errors import InfraError
+from reeval_build.errors import DefinitionError, InfraError
 from reeval_build.model.egress import AllowHosts, is_restricted
 from reeval_build.model.spec import HostFile
 from reeval_build.paths import Destination, parse_destination, split
+from reeval_build.plan.content_nodes import plan_mcp, plan_plugins, plan_skills
+from reeval_build.plan.contents import Contents, contents_of
 from reeval_build.plan.graph import Drawing, Graph, Node, Parent, PlannedCell
+from reeval_build.plan.labels import shorten
 from reeval_build.plan.resolution import base_name
 from reeval_build.plan.work import (
     BaseWork,
@@ -34,27 +37,37 @@ if TYPE_CHECKING:
     from reeval_build.plan.resolution import Resolution
 
 CELL: Final = Domain("cell", 2)
-_LABEL_CHARACTERS: Final = 60
 _MANY: Final = 3
 
 
 def plan(cells: Iterable[Cell], resolution: Resolution) -> Graph:
-    """The graph of some cells. Nodes that cells have in common are in it once."""
+    """The graph of some cells. Nodes that cells have in common are in it once.
+
+    Raises:
+        DefinitionError: with everything that cannot be placed in a sandbox for the harness of its cell, when an author
+            could have known: plugins that are read from the host, and MCP servers.
+    """
     drawing = Drawing()
     planned = [_plan_cell(cell, resolution, drawing) for cell in cells]
-    return Graph(nodes=drawing.nodes, cells=tuple(planned))
+    if drawing.refused:
+        raise DefinitionError(*dict.fromkeys(drawing.refused))
+    return Graph(nodes=drawing.nodes, cells=tuple(planned), fetched=drawing.fetched)
 
 
 def _plan_cell(cell: Cell, resolution: Resolution, drawing: Drawing) -> PlannedCell:
     layout = resolution.layouts[cell.sandbox.kind]
-    parents = [_plan_machine(cell, resolution, drawing)]
+    machine = _plan_machine(cell, resolution, drawing)
+    parents = [machine]
     merged = cell.merged
+    contents = contents_of(cell, resolution)
+    drawing.refused += [f"{cell.file}: {cell.name}: {sentence}" for sentence in contents.refused]
     if merged.workspace is not None:
         parents.append(drawing.add(_workspace_node(merged.workspace, resolution), "workspace"))
     if merged.files:
         parents.append(drawing.add(_files_node(merged.files, resolution), "files"))
     if merged.rules is not None:
         parents.append(drawing.add(_rules_node(cell.harness.rules_file, merged.rules, resolution), "rules"))
+    parents += plan_plugins(contents.plugins, machine, cell, resolution, drawing)
     top = drawing.add(Node.of(RootWork(layout=layout), parents, label=_root_label(parents)), "state")
     root = attrs.evolve(top, role="root")
     env = tuple(sorted(merged.literals.items()))
@@ -68,14 +81,21 @@ def _plan_cell(cell: Cell, resolution: Resolution, drawing: Drawing) -> PlannedC
             engine=cell.sandbox.kind,
         )
         top = drawing.add(Node.of(work, (top,), label=shorten(step.run)), "state")
-    snapshot = drawing.add(Node.of(SnapshotWork(layout=layout), (top, root), label=cell.environment.name), "snapshot")
+    skills = plan_skills(contents.skills, cell.harness, drawing)
+    placed = [parent for root_name, parent in skills.items() if root_name == "workspace"]
+    node = Node.of(SnapshotWork(layout=layout), (top, root, *placed), label=cell.environment.name)
+    snapshot = drawing.add(node, "snapshot")
+    start = [parent for root_name, parent in skills.items() if root_name == "home"]
+    start += plan_mcp(contents.mcp, drawing)
     resolved = None if merged.workspace is None else resolution.workspaces[merged.workspace]
     return PlannedCell(
         cell=cell,
-        key=_cell_key(cell, snapshot.recipe),
+        key=_cell_key(cell, snapshot.recipe, start),
         snapshot=snapshot.recipe,
+        start=tuple(parent.recipe for parent in start),
         workspace=None if isinstance(resolved, InfraError) else resolved,
-        warnings=tuple(_warnings(cell, resolution)),
+        contents=contents,
+        warnings=tuple(_warnings(cell, contents, resolution)),
     )
 
 
@@ -142,24 +162,20 @@ def _root_label(parents: Iterable[Parent]) -> str:
     return " + ".join(parent.role for parent in parents if parent.role != "state") or "empty workspace"
 
 
-def shorten(text: str) -> str:
-    """One line of at most 60 characters, for people."""
-    line = " ".join(text.split())
-    return line if len(line) <= _LABEL_CHARACTERS else line[: _LABEL_CHARACTERS - 1] + "…"
-
-
-def _cell_key(cell: Cell, snapshot: Digest) -> Digest:
+def _cell_key(cell: Cell, snapshot: Digest, start: Iterable[Parent]) -> Digest:
     """Names the cell in records: what it starts from, what it starts with, and what people call it."""
     layers = [layer.name for layer in cell.environment.layers]
     egress = cell.egress
     starts_with: dict[str, canon.Value] = {
         "env": dict(cell.merged.literals),
         "egress": {"allow": list(egress.hosts)} if isinstance(egress, AllowHosts) else egress,
+        "placed": [[parent.role, parent.recipe] for parent in start],
     }
     return CELL.digest(canon.encode([cell.environment.name, layers, cell.harness_name, snapshot, starts_with]))
 
 
-def _warnings(cell: Cell, resolution: Resolution) -> Iterable[str]:
+def _warnings(cell: Cell, contents: Contents, resolution: Resolution) -> Iterable[str]:
+    yield from (f"{cell.file}: {warning}" for warning in contents.warnings)
     merged = cell.merged
     if is_restricted(cell.egress):
         yield (

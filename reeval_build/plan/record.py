@@ -12,7 +12,6 @@ from reeval_build.plan.outputs import content_of
 from reeval_build.plan.resolution import base_name
 
 if TYPE_CHECKING:
-    from reeval_build.model.cells import Cell
     from reeval_build.plan.graph import Graph, PlannedCell
     from reeval_build.plan.outputs import Output
 
@@ -69,29 +68,30 @@ class CellRecord:
 def cell_record(planned: PlannedCell, graph: Graph, snapshot: Output) -> CellRecord:
     """The record of a cell whose snapshot is `snapshot`."""
     cell = planned.cell
-    above = [graph.nodes[recipe] for recipe in graph.above(planned.snapshot)]
+    above = [graph.nodes[recipe] for recipe in graph.above(*planned.tops)]
     return CellRecord(
         name=cell.name,
         key=planned.key.hex,
         environment=cell.environment.name,
         layers=tuple(layer.name for layer in cell.environment.layers),
-        overrides=cell.merged.overrides,
+        overrides=planned.contents.overrides,
         harness=cell.harness.kind,
         sandbox=cell.sandbox.kind,
         base=str(base_name(cell.sandbox)),
         workspace=_workspace(planned),
         env=dict(cell.merged.literals),
         setup=tuple(step.run for step in cell.merged.setup),
-        egress=_egress(cell),
+        egress=_egress(planned),
         snapshot=content_of(snapshot).hex,
         phase_keys=tuple((node.phase, node.recipe.hex) for node in above),
         warnings=planned.warnings,
     )
 
 
-def _egress(cell: Cell) -> EgressRecord:
+def _egress(planned: PlannedCell) -> EgressRecord:
+    cell = planned.cell
     policy, allow = ("allow", cell.egress.hosts) if isinstance(cell.egress, AllowHosts) else (cell.egress, ())
-    return EgressRecord(policy=policy, allow=allow, automatic=cell.automatic_hosts)
+    return EgressRecord(policy=policy, allow=allow, automatic=planned.contents.automatic_hosts)
 
 
 def _workspace(planned: PlannedCell) -> WorkspaceRecord | None:

@@ -7,9 +7,17 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from reeval_build.content.marketplaces import MarketplaceEntry
+from reeval_build.content.plugins import PluginContents
+from reeval_build.content.runners import NO_REGISTRIES, Registries
+from reeval_build.content.skills import FoundSkills
 from reeval_build.digest import Digest
 from reeval_build.errors import InfraError
+from reeval_build.model.plugins import PluginSource
+from reeval_build.model.skills import SkillSource
 from reeval_build.model.spec import DockerSandbox, GitWorkspace
+from reeval_build.paths import Parts
+from reeval_build.plan.sources import LocalDirectory, Package, SourceKind, SourceRequest
 from reeval_build.state.state import Layout
 
 if TYPE_CHECKING:
@@ -74,15 +82,135 @@ class ResolvedPackage:
 
 
 @attrs.frozen(kw_only=True)
+class ResolvedDirectory:
+    """A directory of the host whose files are in the store."""
+
+    tree: Digest
+
+
+@attrs.frozen(kw_only=True)
+class ResolvedSource:
+    """What a source of skills or a plugin is now.
+
+    `identity` decides its files, and is what its node is keyed by: the object id of a git tree, the integrity of a
+    package's archive, the digest of a local tree.
+    """
+
+    request: SourceRequest
+    resolved: ResolvedTree | ResolvedPackage | ResolvedDirectory
+
+    @property
+    def kind(self) -> SourceKind:
+        """What serves it."""
+        match self.resolved:
+            case ResolvedTree():
+                return "git"
+            case ResolvedPackage():
+                return "npm"
+            case ResolvedDirectory():
+                return "local"
+
+    @property
+    def identity(self) -> str:
+        """What decides its files."""
+        match self.resolved:
+            case ResolvedTree(tree=tree):
+                return tree
+            case ResolvedPackage(integrity=integrity):
+                return integrity
+            case ResolvedDirectory(tree=digest):
+                return digest.hex
+
+    @property
+    def version(self) -> str | None:
+        """The commit, or the exact version, that it is."""
+        match self.resolved:
+            case ResolvedTree(commit=commit):
+                return commit
+            case ResolvedPackage(version=version):
+                return version
+            case ResolvedDirectory():
+                return None
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What its author should know."""
+        return () if isinstance(self.resolved, ResolvedDirectory) else self.resolved.warnings
+
+    @property
+    def label(self) -> str:
+        """What people call it."""
+        match self.request:
+            case LocalDirectory(path=path):
+                return path
+            case Package(spec=spec):
+                return spec
+            case GitWorkspace(repo=repo, ref=ref):
+                return repo + (f"@{ref}" if ref else "")
+
+
+@attrs.frozen(kw_only=True)
+class FetchedSource:
+    """A source whose files are in the store, and how long that took: None for one that was there before."""
+
+    source: ResolvedSource
+    tree: Digest
+
+    seconds: float | None = attrs.field(default=None, eq=False)
+
+
+@attrs.frozen(kw_only=True)
+class ResolvedSkills:
+    """The skills that a source gives; `fetched` is None for a skill that is written in the definition."""
+
+    found: FoundSkills
+    fetched: FetchedSource | None = None
+
+
+@attrs.frozen(kw_only=True)
+class ResolvedPlugin:
+    """A plugin as its source has it, before it is built.
+
+    `path` leads to the plugin's directory in what was `fetched`. Of an entry of a marketplace there is the `entry`,
+    and the `marketplace` that it is in.
+    """
+
+    contents: PluginContents
+    fetched: FetchedSource
+    path: Parts
+    entry: MarketplaceEntry | None = None
+    marketplace: FetchedSource | None = None
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What its author should know."""
+        places = (self.marketplace, self.fetched)
+        fetched = (warning for place in places if place is not None for warning in place.source.warnings)
+        return (*dict.fromkeys(fetched), *self.contents.warnings)
+
+
+@attrs.frozen(kw_only=True)
 class Resolution:
-    """For everything some cells name: what it is now, or why it cannot be had."""
+    """For everything some cells name: what it is now, or why it cannot be had.
+
+    Plugins are by their source and the home directory of the sandbox they are read for. `registries` are the
+    hosts that package runners need.
+    """
 
     bases: Mapping[BaseName, Base | InfraError]
     layouts: Mapping[str, Layout]
     workspaces: Mapping[GitWorkspace, ResolvedTree | InfraError]
     files: Mapping[str, ResolvedFile | InfraError]
+    skills: Mapping[SkillSource, ResolvedSkills | InfraError] = attrs.field(factory=dict)
+    plugins: Mapping[tuple[PluginSource, str], ResolvedPlugin | InfraError] = attrs.field(factory=dict)
+    registries: Registries = NO_REGISTRIES
 
 
 def base_name(sandbox: Sandbox) -> BaseName:
     """What a sandbox's base is called: sandboxes of one base are looked up once."""
     return BaseName(sandbox.base_image if isinstance(sandbox, DockerSandbox) else None)
+
+
+def home_of(layout: Layout) -> str:
+    """The home directory of a sandbox, as what runs in it names it."""
+    return "/" + b"/".join(layout.home).decode()

@@ -8,9 +8,12 @@ import attrs
 
 from reeval_build.digest import Digest
 from reeval_build.model.egress import Egress
+from reeval_build.model.plugins import PluginSource
+from reeval_build.model.skills import SkillSource
 from reeval_build.model.spec import FileContent, GitWorkspace
 from reeval_build.paths import Destination
-from reeval_build.plan.resolution import ResolvedTree
+from reeval_build.plan.resolution import ResolvedPlugin, ResolvedSource, ResolvedTree
+from reeval_build.plan.sources import SourceKind
 from reeval_build.state.state import Layout
 
 if TYPE_CHECKING:
@@ -88,8 +91,103 @@ class RulesWork:
 
 
 @attrs.frozen(kw_only=True)
+class SourceWork:
+    """Everything that is fetched for skills or a plugin, by what decides its bytes."""
+
+    phase: ClassVar[str] = "source"
+    schema: ClassVar[int] = 1
+
+    kind: SourceKind
+    identity: str
+
+    source: ResolvedSource = attrs.field(eq=False)
+
+    @classmethod
+    def of(cls, source: ResolvedSource) -> SourceWork:
+        """The work that fetches `source`."""
+        return cls(kind=source.kind, identity=source.identity, source=source)
+
+
+@attrs.frozen(kw_only=True)
+class PluginBuildWork:
+    """The commands of a plugin's `build`, on the whole of its source: as root, without env or secrets.
+
+    `cwd` and `path` are relative to the source's root: where the commands run, and what of the result is the plugin.
+    `layout` is where the source stands meanwhile.
+    """
+
+    phase: ClassVar[str] = "plugin-build"
+    schema: ClassVar[int] = 1
+
+    run: tuple[str, ...]
+    cwd: str
+    path: tuple[bytes, ...]
+    layout: Layout
+
+    engine: str = attrs.field(eq=False)
+
+
+@attrs.frozen(kw_only=True)
+class BuiltPlugin:
+    """How a plugin is read out of what its build left, as JSON: what is kept, and what must be as it was planned."""
+
+    selection: str
+    planned: str
+
+
+@attrs.frozen(kw_only=True)
+class PluginWork:
+    """What is kept of a plugin, in its directory of the sandbox's home.
+
+    `tree` is what is kept; of a plugin that is built it is not known before, and `built` says how it is found.
+    """
+
+    phase: ClassVar[str] = "plugin"
+    schema: ClassVar[int] = 1
+
+    place: Destination
+    tree: Digest | None
+    built: BuiltPlugin | None = None
+
+    source: PluginSource = attrs.field(eq=False)
+    resolved: ResolvedPlugin = attrs.field(eq=False)
+    home: str = attrs.field(eq=False)
+
+
+@attrs.frozen(kw_only=True, order=True)
+class PlacedSkill:
+    """A skill in the directory of its name. `origin` is where it is from, `role` the parent that has that source."""
+
+    destination: Destination
+    tree: Digest
+
+    origin: SkillSource = attrs.field(eq=False, order=False)
+    role: str | None = attrs.field(eq=False, order=False)
+
+
+@attrs.frozen(kw_only=True)
+class SkillsWork:
+    """Skills where a harness reads them, sorted by destination; all in the workspace, or all in the home directory."""
+
+    phase: ClassVar[str] = "skills"
+    schema: ClassVar[int] = 1
+
+    skills: tuple[PlacedSkill, ...]
+
+
+@attrs.frozen(kw_only=True)
+class McpWork:
+    """The files that a harness reads its MCP servers from."""
+
+    phase: ClassVar[str] = "mcp"
+    schema: ClassVar[int] = 1
+
+    files: tuple[PlacedFile, ...]
+
+
+@attrs.frozen(kw_only=True)
 class RootWork:
-    """The state before setup: workspace, then files, then rules, on what was installed."""
+    """The state before setup: workspace, then files, then rules, then plugins, on what was installed."""
 
     phase: ClassVar[str] = "root"
     schema: ClassVar[int] = 1
@@ -123,9 +221,25 @@ class SnapshotWork:
     layout: Layout
 
 
-Work: TypeAlias = BaseWork | InstallWork | WorkspaceWork | FilesWork | RulesWork | RootWork | SetupWork | SnapshotWork
+# What is made from the host and the store alone, without a sandbox.
+TreeWork: TypeAlias = SourceWork | WorkspaceWork | FilesWork | RulesWork | PluginWork | SkillsWork | McpWork
+Work: TypeAlias = BaseWork | InstallWork | PluginBuildWork | RootWork | SetupWork | SnapshotWork | TreeWork
 
-PHASES: Final = ("base", "install", "workspace", "files", "rules", "root", "setup", "snapshot")
+PHASES: Final = (
+    "base",
+    "install",
+    "source",
+    "plugin-build",
+    "workspace",
+    "files",
+    "rules",
+    "plugin",
+    "root",
+    "setup",
+    "skills",
+    "snapshot",
+    "mcp",
+)
 
 
 def material(work: Work) -> canon.Value:

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from reeval_build.errors import InfraError
+
 if TYPE_CHECKING:
     from reeval_build.digest import Digest
     from reeval_build.model.spec import GitWorkspace
     from reeval_build.plan.resolution import ResolvedFile, ResolvedPackage, ResolvedTree
     from reeval_build.ports.objects import Batch
+
+
+class NoSuchDirectoryError(InfraError):
+    """There is no such directory on the host."""
 
 
 class GitTrees(Protocol):
@@ -42,17 +48,18 @@ class HostFiles(Protocol):
 class Packages(Protocol):
     """Reads npm packages; safe to use from several threads."""
 
-    def resolve(self, spec: str) -> ResolvedPackage:
+    def resolve(self, spec: str, *, registry: str | None = None) -> ResolvedPackage:
         """The one version of a package that `spec` stands for now.
 
         `spec` is what `npm pack` takes: a name with a version, range or tag, or `file:` and an absolute path of a
-        directory or an archive. A spec that can mean another version tomorrow has a warning in the result.
+        directory or an archive. A spec that can mean another version tomorrow has a warning in the result. `registry`
+        is a URL when it is not the one that the user's configuration names.
 
         Raises:
             InfraError: when there is no such package or version, or npm or its registry does not answer.
         """
 
-    def read(self, spec: str, resolved: ResolvedPackage, batch: Batch) -> Digest:
+    def read(self, spec: str, resolved: ResolvedPackage, batch: Batch, *, registry: str | None = None) -> Digest:
         """The files of a package, without the directory that its archive has them in, as a tree added to `batch`.
 
         Raises:
@@ -67,6 +74,7 @@ class LocalTrees(Protocol):
         """The files below a directory as a tree added to `batch`; `.git` at any depth is left out.
 
         Raises:
-            InfraError: when there is no such directory, or an entry is refused (a special file, a link out of the
-                tree, a name that cannot stand in a tree) or cannot be read; names the path.
+            NoSuchDirectoryError: when nothing is there, or something else than a directory.
+            InfraError: when an entry is refused (a special file, a link out of the tree, a name that cannot stand in a
+                tree) or cannot be read; names the path.
         """

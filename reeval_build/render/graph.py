@@ -13,11 +13,16 @@ if TYPE_CHECKING:
 
 
 def graph_text(graph: Graph) -> str:
-    """A tree for each cell, from its snapshot down to what it stands on; a shared node is drawn the first time only."""
+    """A tree for each cell, from its snapshot down to what it stands on, and from what is added to it at the start.
+
+    A shared node is drawn the first time only.
+    """
     drawn: set[Digest] = set()
     lines: list[str] = []
     for planned in graph.cells:
         lines.append(planned.cell.name)
+        for recipe in planned.start:
+            lines += _draw(graph, recipe, "", "├─ ", "│  ", drawn)
         lines += _draw(graph, planned.snapshot, "", "└─ ", "   ", drawn)
     shared = sum(len(cells) > 1 for cells in graph.cells_of().values())
     lines.append(f"{len(graph.nodes)} nodes for {len(graph.cells)} cells, {shared} of them shared")
@@ -52,6 +57,7 @@ def graph_json(graph: Graph) -> str:
             "harness": planned.cell.harness.kind,
             "key": planned.key.hex,
             "node": planned.snapshot.hex,
+            "start": [recipe.hex for recipe in planned.start],
         }
         for planned in graph.cells
     ]

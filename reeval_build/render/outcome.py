@@ -72,7 +72,7 @@ def _cells(outcome: Outcome) -> list[dict[str, str | None]]:
                 "harness": planned.cell.harness.kind,
                 "key": planned.key.hex,
                 "snapshot": None if output is None else content_of(output).hex,
-                "status": cell_status(outcome, outcome.graph.above(planned.snapshot)).value,
+                "status": cell_status(outcome, outcome.graph.above(*planned.tops)).value,
             }
         )
     return cells

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final, cast
 from reeval_build.digest import BLOB, TREE, Digest
 from reeval_build.errors import InfraError
 from reeval_build.paths import PathError, check_link, check_name, display
+from reeval_build.ports.sources import NoSuchDirectoryError
 from reeval_build.sources.archives import MAX_DEPTH
 from reeval_build.sources.steady import ChangedError, read_steadily, version
 from reeval_build.tree.directory import Directory, Entry, encode
@@ -49,6 +50,10 @@ class LocalTreeError(InfraError):
     def __init__(self, directory: str, problem: str, *, hint: str) -> None:
         super().__init__(f'directory "{directory}" {problem}', hint=hint)
         self.directory, self.problem = directory, problem
+
+
+class NoLocalTreeError(LocalTreeError, NoSuchDirectoryError):
+    """There is no such directory."""
 
 
 class LocalEntryError(LocalTreeError):
@@ -151,9 +156,9 @@ class _Walk:
         try:
             return os.open(self._root, _ROOT_FLAGS)
         except FileNotFoundError as error:
-            raise LocalTreeError(self._root, "does not exist", hint="check its spelling") from error
+            raise NoLocalTreeError(self._root, "does not exist", hint="check its spelling") from error
         except NotADirectoryError as error:
-            raise LocalTreeError(self._root, "is not a directory", hint="name the directory that has it") from error
+            raise NoLocalTreeError(self._root, "is not a directory", hint="name the directory that has it") from error
         except OSError as error:
             raise self._place.unreadable(error) from error
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from reeval_build.digest import Digest
     from reeval_build.plan.resolution import ResolvedPackage
     from reeval_build.ports.objects import Batch
+    from reeval_build.sources.npm_specs import PackageSpec
 
 _TIMEOUT_S: Final = 120.0
 
@@ -38,26 +39,25 @@ class NpmPackages:
         self._from_registry = RegistryPackages(self._cache, client, project=project)
         self._from_host = HostPackages(self._cache, client)
 
-    def resolve(self, spec: str) -> ResolvedPackage:
+    def resolve(self, spec: str, *, registry: str | None = None) -> ResolvedPackage:
         """See `ports.sources.Packages.resolve`."""
-        package = parse_spec(spec)
+        package = parse_spec(spec, registry=registry)
         with self._cache.errors():
             if isinstance(package, PathSpec):
                 return self._from_host.resolve(package)
             return self._from_registry.resolve(package)
 
-    def read(self, spec: str, resolved: ResolvedPackage, batch: Batch) -> Digest:
+    def read(self, spec: str, resolved: ResolvedPackage, batch: Batch, *, registry: str | None = None) -> Digest:
         """See `ports.sources.Packages.read`."""
         tree = self._read_kept(spec, resolved, batch)
         if tree is None:
-            self._fetch(spec, resolved)
+            self._fetch(parse_spec(spec, registry=registry), resolved)
             tree = self._read_kept(spec, resolved, batch)
         if tree is None:
             raise PackageCacheError(self._cache.root, OSError(errno.ENOENT, "an archive was removed meanwhile"))
         return tree
 
-    def _fetch(self, spec: str, resolved: ResolvedPackage) -> None:
-        package = parse_spec(spec)
+    def _fetch(self, package: PackageSpec, resolved: ResolvedPackage) -> None:
         with self._cache.errors():
             if isinstance(package, PathSpec):
                 self._from_host.fetch(package, resolved)

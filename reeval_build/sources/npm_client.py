@@ -100,32 +100,35 @@ class NpmClient:
         self._project = project
         self._timeout_s = timeout_s
 
-    def offers(self, spec: str, package: str, scratch: Path) -> tuple[Offer, ...]:
+    def offers(self, spec: str, package: str, scratch: Path, *, registry: str | None = None) -> tuple[Offer, ...]:
         """The versions that a registry has of `package` now: one for a version or a tag, several for a range.
 
         Args:
             spec: what messages call the package.
             package: a name with a version, a range or a tag.
             scratch: a directory for what npm needs.
+            registry: the URL of the registry to ask, in place of the configured one.
 
         Raises:
             NpmPackageError: when there is none, or it cannot be asked for.
         """
         with _explained(spec):
-            said = self._run(spec, ["view", _FRESH, "--", package, *_OFFERED], at=self._project or _nowhere(scratch))
+            options = [_FRESH, *_at_registry(package, registry)]
+            said = self._run(spec, ["view", *options, "--", package, *_OFFERED], at=self._project or _nowhere(scratch))
         offers = tuple(_offer(item) for item in (said if isinstance(said, list) else [said]))
         if not all(offers):
             raise NpmFailureError(spec, "nothing of its versions")
         return tuple(offer for offer in offers if offer is not None)
 
-    def fetch(self, spec: str, package: str, scratch: Path) -> Packed:
+    def fetch(self, spec: str, package: str, scratch: Path, *, registry: str | None = None) -> Packed:
         """The archive that a registry has for `package` now, in `scratch`; the arguments are those of `offers`.
 
         Raises:
             NpmPackageError, MalformedArchiveError: when it cannot be had.
         """
         with _explained(spec):
-            return self._pack(spec, package, scratch, at=self._project or _nowhere(scratch))
+            at = self._project or _nowhere(scratch)
+            return self._pack(spec, package, scratch, at=at, options=_at_registry(package, registry))
 
     def pack(self, spec: str, directory: str, scratch: Path) -> Packed:
         """An archive of what npm takes for the package of `directory`, in `scratch`; no script is run.
@@ -144,12 +147,19 @@ class NpmClient:
             link.unlink()
 
     def _pack(
-        self, spec: str, package: str, scratch: Path, *, at: Path, environment: Mapping[str, str] | None = None
+        self,
+        spec: str,
+        package: str,
+        scratch: Path,
+        *,
+        at: Path,
+        options: Sequence[str] = (),
+        environment: Mapping[str, str] | None = None,
     ) -> Packed:
         archives = scratch / "archives"
         archives.mkdir()
         # --dry-run may be in the environment, where npm runs what runs us.
-        options = [_FRESH, "--dry-run=false", f"--pack-destination={archives}"]
+        options = [_FRESH, "--dry-run=false", f"--pack-destination={archives}", *options]
         said = self._run(spec, ["pack", *options, "--", package], at=at, environment=environment)
         match list(said.values()) if isinstance(said, dict) else said, [*archives.iterdir()]:
             case [{"name": str(name), "version": str(version)}], [archive]:
@@ -206,6 +216,14 @@ class _SaidError(Exception):
     def __init__(self, code: str, summary: str) -> None:
         super().__init__(code, summary)
         self.code, self.summary = code, summary
+
+
+def _at_registry(package: str, registry: str | None) -> list[str]:
+    """Options that ask `registry`, also for a scope that has one of its own in the configuration."""
+    if registry is None:
+        return []
+    scope = package.partition("/")[0]
+    return [f"--registry={registry}", *([f"--{scope}:registry={registry}"] if scope.startswith("@") else [])]
 
 
 def _nowhere(scratch: Path) -> Path:

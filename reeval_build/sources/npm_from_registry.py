@@ -57,7 +57,7 @@ class RegistryPackages:
     def _ask(self, package: RegistrySpec) -> ResolvedPackage:
         named = f"{package.name}@{package.wanted or 'latest'}"
         with self._cache.scratch() as scratch:
-            offers = self._client.offers(package.text, named, scratch)
+            offers = self._client.offers(package.text, named, scratch, registry=package.registry)
         integrity = sha512_in(offers[0].integrity) if len(offers) == 1 else None
         if integrity is None:
             # Of the versions in a range npm chooses, by rules of its own; of a SHA-1 alone nothing follows.
@@ -68,7 +68,7 @@ class RegistryPackages:
 
     def _fetch(self, package: RegistrySpec, named: str, claim_of: Callable[[str], str]) -> ResolvedPackage:
         with self._cache.scratch() as scratch:
-            packed = self._client.fetch(package.text, named, scratch)
+            packed = self._client.fetch(package.text, named, scratch, registry=package.registry)
             claimed = claim_of(packed.version)
             with packed.archive.open("rb") as archive:
                 check_size(archive, name=package_label(package.text))
@@ -90,4 +90,4 @@ class RegistryPackages:
         return found
 
     def _registry(self, package: RegistrySpec) -> str:
-        return configured_registry(package.name, self._project)
+        return package.registry or configured_registry(package.name, self._project)

@@ -23,11 +23,15 @@ _EXACT: Final = re.compile(rf"[v=]?(?P<version>{_NUMBER}\.{_NUMBER}\.{_NUMBER}(-
 
 @attrs.frozen
 class RegistrySpec:
-    """A package of a registry: `wanted` is a version, a range or a tag, or empty for whatever npm takes then."""
+    """A package of a registry: `wanted` is a version, a range or a tag, or empty for whatever npm takes then.
+
+    `registry` is a URL when it is not the one of the user's configuration.
+    """
 
     text: str
     name: str
     wanted: str
+    registry: str | None = None
 
     @property
     def version(self) -> str | None:
@@ -54,8 +58,10 @@ class PathSpec:
 PackageSpec: TypeAlias = RegistrySpec | PathSpec
 
 
-def parse_spec(text: str) -> PackageSpec:
-    """What `text` stands for. The path of `file:` is taken as it is written: nothing in it is decoded.
+def parse_spec(text: str, *, registry: str | None = None) -> PackageSpec:
+    """What `text` stands for, asked of `registry` if it is one of a registry.
+
+    The path of `file:` is taken as it is written: nothing in it is decoded.
 
     Raises:
         UnsupportedSpecError: for git repositories, URLs, aliases, relative paths, and what npm would not take.
@@ -64,5 +70,5 @@ def parse_spec(text: str) -> PackageSpec:
         if found := _ABSOLUTE.fullmatch(text.removeprefix(_FILE)):
             return PathSpec(text, found["path"])
     elif (found := _REGISTRY.fullmatch(text)) and len(found["name"]) <= _MAX_NAME_LENGTH:
-        return RegistrySpec(text, found["name"], (found["wanted"] or "").strip())
+        return RegistrySpec(text, found["name"], (found["wanted"] or "").strip(), registry)
     raise UnsupportedSpecError(text)

@@ -373,13 +373,9 @@ def test_a_file_that_cannot_be_loaded_is_refused(project: Project, evals: Reeval
                 f'memory of docker() in defineEnvironment("base") {NOT_YET}',
             ],
         ),
-        (
-            examples.TWO,
-            [f'{field} in defineEnvironment("with-review") {NOT_YET}' for field in ("mcp", "plugins", "skills")],
-        ),
         (examples.THREE, [f'the secret env.KEY_NAME in evaluate("greets in en (#0)") {NOT_YET}']),
     ],
-    ids=["one", "two", "three"],
+    ids=["one", "three"],
 )
 def test_the_examples_of_the_specification_say_what_is_not_built_yet(
     project: Project, evals: ReevalBuild, text: str, expected: list[str]

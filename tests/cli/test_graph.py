@@ -75,7 +75,7 @@ def test_json_has_cells_and_nodes_with_parents_before_children(reeval: ReevalBui
     value = graph(reeval, *BOTH)
 
     assert list(value) == ["cells", "nodes"]
-    assert {tuple(cell) for cell in value["cells"]} == {("name", "environment", "harness", "key", "node")}
+    assert {tuple(cell) for cell in value["cells"]} == {("name", "environment", "harness", "key", "node", "start")}
     assert {tuple(node) for node in value["nodes"]} == {("key", "phase", "label", "problem", "parents", "cells")}
     seen: set[str] = set()
     for node in value["nodes"]:

@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 
     from reeval_build.errors import InfraError
     from reeval_build.model.environment import Environment
+    from reeval_build.model.plugins import PluginSource
+    from reeval_build.model.skills import SkillSource
     from reeval_build.model.spec import GitWorkspace
     from reeval_build.plan.graph import Graph, Node
+    from reeval_build.plan.resolution import ResolvedPlugin, ResolvedSkills
 
 BASES = Domain("test base", 1)
 LAYOUTS = {
@@ -46,6 +49,8 @@ def graph_of(
     bases: Mapping[str | None, Base | InfraError] | None = None,
     workspaces: Mapping[str, ResolvedTree | InfraError] | None = None,
     files: Mapping[str, ResolvedFile | InfraError] | None = None,
+    skills: Mapping[SkillSource, ResolvedSkills | InfraError] | None = None,
+    plugins: Mapping[tuple[PluginSource, str], ResolvedPlugin | InfraError] | None = None,
 ) -> Graph:
     """The graph of some cells; what is not said of an image, a repository or a host file follows from its name."""
     contents = [content for one in cells for content in (*one.merged.files.values(), one.merged.rules)]
@@ -59,6 +64,8 @@ def graph_of(
             layouts=LAYOUTS,
             workspaces={one: (workspaces or {}).get(one.repo) or tree(one) for one in repositories},
             files={path: host_file(path.encode()) for path in hosted} | dict(files or {}),
+            skills=skills or {},
+            plugins=plugins or {},
         ),
     )
 

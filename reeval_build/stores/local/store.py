@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-_DIRECTORIES: Final = ("objects", "packs", "tmp", "locks", "logs", "git", "quarantine")
+_DIRECTORIES: Final = ("objects", "packs", "tmp", "locks", "logs", "git", "npm", "quarantine")
 
 
 class LocalStore:
@@ -57,6 +57,11 @@ class LocalStore:
     def git(self) -> Path:
         """Where fetched git objects are kept."""
         return self.root / "git"
+
+    @property
+    def npm(self) -> Path:
+        """Where fetched archives of npm packages are kept."""
+        return self.root / "npm"
 
     def remove_leftovers(self, discard: Callable[[Path], None]) -> None:
         """Give every directory of temporary files that a killed process left to `discard`, which removes it.

@@ -16,6 +16,7 @@ from reeval_build import (
     git,
     mcp,
     plugin,
+    podman,
     secret,
     skill,
     step,
@@ -110,16 +111,16 @@ def test_what_is_right_is_what_it_is_otherwise():
 
 def test_what_is_not_supported_yet_is_kept_too():
     with collecting_problems() as problems:
-        define_environment("e", {"skills": [skill.local("s")]})
+        define_environment("e", {"sandbox": podman()})
 
-    assert problems == ['skills in defineEnvironment("e") is not supported by this version of reeval-build yet']
+    assert problems == ['podman() in defineEnvironment("e") is not supported by this version of reeval-build yet']
 
 
 def test_what_is_not_supported_yet_gives_way_to_mistakes_before_and_after_it():
     with collecting_problems() as problems:
-        define_environment("e", {"skills": [skill.local("s")]})
+        define_environment("e", {"sandbox": podman()})
         define_environment("e", {"rules": BAD})
-        define_environment("f", {"skills": [skill.local("s")]})
+        define_environment("f", {"sandbox": podman()})
 
     assert problems == ['rules in defineEnvironment("e") must be markdown or file(path) (got "<object>")']
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reeval_build import define_environment, docker, fake_sandbox, mcp, plugin, podman, secret, skill, step
+from reeval_build import define_environment, docker, fake_sandbox, podman, secret, step
 from reeval_build.errors import DefinitionError
 from reeval_build.model.support import UNSUPPORTED
 
@@ -19,9 +19,6 @@ def problems(spec: Any) -> tuple[str, ...]:
 
 CASES: list[tuple[dict[str, Any], str]] = [
     ({"env": {"A": "1", "TOKEN": secret()}}, "the secret env.TOKEN"),
-    ({"mcp": {"docs": mcp.stdio("x")}}, "mcp"),
-    ({"plugins": [plugin.local("p")]}, "plugins"),
-    ({"skills": [skill.local("s")]}, "skills"),
     ({"setup": ["a", step("npm ci", inputs=["package.json"])]}, 'setup step "npm ci" with inputs'),
     ({"sandbox": podman()}, "podman()"),
     ({"sandbox": docker(dockerfile="Dockerfile")}, "dockerfile of docker()"),
@@ -50,7 +47,7 @@ def test_every_entry_of_the_table_is_among_these():
 
 
 def test_other_mistakes_come_first():
-    (problem,) = problems({"skills": [skill.local("s")], "rules": 3})
+    (problem,) = problems({"sandbox": podman(), "rules": 3})
 
     assert problem.startswith("rules ")
 
@@ -59,9 +56,6 @@ def test_what_says_nothing_is_accepted():
     define_environment(
         "e",
         {
-            "skills": [],
-            "plugins": [],
-            "mcp": {},
             "egress": "deny-all",
             "sandbox": docker(engine="docker", root=False, capabilities=[]),
             "setup": [step("a", timeout="1m", cwd="b")],
@@ -71,6 +65,6 @@ def test_what_says_nothing_is_accepted():
 
 def test_a_parent_is_not_refused_again_in_its_child():
     with pytest.raises(DefinitionError) as caught:
-        define_environment("p", {}).extend("c", {"skills": [skill.local("s")]})
+        define_environment("p", {}).extend("c", {"sandbox": podman()})
 
     assert 'defineEnvironment("c")' in str(caught.value)

@@ -279,11 +279,21 @@ def test_inputs_of_a_dictionary_are_only_for_the_wire():
     assert problems_of(layer(setup=[{"run": "a", "inputs": ["../b"]}]))
 
 
+UNSUPPORTED_IN_TWO = {
+    "kind": "environment",
+    "name": "child",
+    "layers": [
+        {"name": "parent", "spec": {"sandbox": {"kind": "docker", "root": True}}},
+        {"name": "child", "spec": {"sandbox": {"kind": "docker", "engine": "podman"}}},
+    ],
+}
+
+
 def test_what_is_not_supported_yet_is_refused_in_every_layer():
     with pytest.raises(DefinitionError) as caught:
-        environment_from_wire(REVIEW, directory=PROJECT)
+        environment_from_wire(UNSUPPORTED_IN_TWO, directory=PROJECT)
 
-    assert [problem.partition(" in ")[0] for problem in caught.value.problems] == ["mcp", "plugins", "skills"]
+    assert [problem.partition(" in ")[0] for problem in caught.value.problems] == ["root of docker()", "podman()"]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,213 @@
+"""What skills, plugins and MCP servers a cell has, once their sources were read: merged by name, and refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import attrs
+
+from reeval_build.content.mcp_files import McpFiles, mcp_files
+from reeval_build.content.mcp_secrets import McpConfigurationError
+from reeval_build.content.plugins import called_plugin
+from reeval_build.content.problems import ContentError
+from reeval_build.content.refusals import Surroundings, refusals
+from reeval_build.content.skill_file import FoundSkill
+from reeval_build.content.skills import called
+from reeval_build.errors import InfraError
+from reeval_build.model.egress import automatic_hosts
+from reeval_build.model.mcp import McpServer
+from reeval_build.model.merge import overrides
+from reeval_build.model.named import Named, NamesMerged, SameNameError, merge_by_name
+from reeval_build.model.plugins import LocalPlugin, PluginSource
+from reeval_build.model.skills import InlineSkill, SkillSource
+from reeval_build.plan.resolution import ResolvedPlugin, ResolvedSkills, home_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from reeval_build.model.cells import Cell
+    from reeval_build.plan.resolution import Resolution
+
+Value = TypeVar("Value")
+
+
+@attrs.frozen(kw_only=True)
+class NamedSkill:
+    """A skill of a cell: what it is, and where it is from."""
+
+    skill: FoundSkill
+    source: SkillSource
+    resolved: ResolvedSkills
+
+
+@attrs.frozen(kw_only=True)
+class NamedPlugin:
+    """A plugin of a cell: what it is, and where it is from."""
+
+    source: PluginSource
+    resolved: ResolvedPlugin
+
+
+NO_SKILLS: Final[NamesMerged[NamedSkill]] = NamesMerged(MappingProxyType({}), ())
+NO_PLUGINS: Final[NamesMerged[NamedPlugin]] = NamesMerged(MappingProxyType({}), ())
+NO_MCP: Final = McpFiles(files={})
+
+
+@attrs.frozen(kw_only=True)
+class Contents:
+    """What a cell has by name; in place of what cannot be had, why.
+
+    `servers` are the environment's own and those of its plugins, `automatic_hosts` those that every egress policy
+    allows, besides the harness's own. `overrides` are those of all fields, as far as the
+    names are known. `refused` are the sentences that stop the whole plan.
+    """
+
+    skills: NamesMerged[NamedSkill] | InfraError
+    plugins: NamesMerged[NamedPlugin] | InfraError
+    servers: Mapping[str, McpServer]
+    automatic_hosts: tuple[str, ...]
+    mcp: McpFiles | InfraError
+    overrides: tuple[str, ...]
+    warnings: tuple[str, ...]
+    refused: tuple[str, ...]
+
+
+def contents_of(cell: Cell, resolution: Resolution) -> Contents:
+    """What `cell` has, from what its sources are.
+
+    Rules: reeval's documentation, "Errors": what is wrong with a local plugin stops the plan, what is wrong with a
+    fetched one fails the cells that use it.
+    """
+    return _Reader(cell, resolution).read()
+
+
+class _Reader:
+    """Reads the contents of one cell."""
+
+    def __init__(self, cell: Cell, resolution: Resolution) -> None:
+        self._cell = cell
+        self._resolution = resolution
+        self._home = home_of(resolution.layouts[cell.sandbox.kind])
+        self._refused: list[str] = []
+        self._skill_names: list[list[str]] = []
+        self._plugin_names: list[list[str]] = []
+
+    def read(self) -> Contents:
+        skills = self._skills()
+        plugins = self._plugins()
+        servers = dict(self._cell.merged.mcp)
+        if not isinstance(plugins, InfraError):
+            for plugin in plugins.values.values():
+                servers.update(plugin.resolved.contents.servers)
+            plugins = self._refuse(plugins, servers)
+        return Contents(
+            skills=skills,
+            plugins=plugins,
+            servers=MappingProxyType(servers),
+            automatic_hosts=automatic_hosts(self._cell.merged.env.values(), servers.values()),
+            mcp=self._mcp(servers),
+            overrides=overrides(self._cell.environment.layers, skills=self._skill_names, plugins=self._plugin_names),
+            warnings=tuple(dict.fromkeys(self._warnings())),
+            refused=tuple(self._refused),
+        )
+
+    def _skills(self) -> NamesMerged[NamedSkill] | InfraError:
+        layers: list[tuple[str, list[Named[NamedSkill]]]] = []
+        problem: InfraError | None = None
+        for layer, sources in self._cell.merged.skills:
+            named: list[Named[NamedSkill]] = []
+            for source in sources:
+                resolved = self._resolution.skills[source]
+                if isinstance(resolved, InfraError):
+                    problem = problem or resolved
+                    continue
+                named += [
+                    Named(
+                        name=skill.name,
+                        value=NamedSkill(skill=skill, source=source, resolved=resolved),
+                        source=_called_skills(source),
+                    )
+                    for skill in resolved.found.skills
+                ]
+            self._skill_names.append([one.name for one in named])
+            layers.append((layer, named))
+        if problem is not None:
+            return problem
+        try:
+            return merge_by_name("skills", layers)
+        except SameNameError as error:
+            if all(source.startswith("skill.inline(") for source in error.sources):
+                self._refused.append(str(error))
+            return error
+
+    def _plugins(self) -> NamesMerged[NamedPlugin] | InfraError:
+        layers: list[tuple[str, list[Named[NamedPlugin]]]] = []
+        problem: InfraError | None = None
+        for layer, sources in self._cell.merged.plugins:
+            named: list[Named[NamedPlugin]] = []
+            for source in sources:
+                resolved = self._resolution.plugins[source, self._home]
+                if isinstance(resolved, InfraError):
+                    problem = problem or resolved
+                    if isinstance(source, LocalPlugin) and isinstance(resolved, ContentError):
+                        self._refused.append(str(resolved))
+                    continue
+                value = NamedPlugin(source=source, resolved=resolved)
+                named.append(Named(name=resolved.contents.name, value=value, source=called_plugin(source)))
+            self._plugin_names.append([one.name for one in named])
+            layers.append((layer, named))
+        if problem is not None:
+            return problem
+        try:
+            return merge_by_name("plugins", layers)
+        except SameNameError as error:
+            return error
+
+    def _refuse(
+        self, plugins: NamesMerged[NamedPlugin], servers: Mapping[str, McpServer]
+    ) -> NamesMerged[NamedPlugin] | InfraError:
+        """The plugins, or why one that was fetched cannot be placed; local ones stop the plan."""
+        around = Surroundings(
+            harness=self._cell.harness,
+            sandbox=self._cell.sandbox.kind,
+            servers=self._cell.merged.mcp,
+            egress=self._cell.egress,
+            automatic_hosts=automatic_hosts(self._cell.merged.env.values(), servers.values()),
+            registries=self._resolution.registries,
+        )
+        found = refusals([plugin.resolved.contents for plugin in plugins.values.values()], around)
+        problem: InfraError | None = None
+        for refusal in found:
+            if isinstance(plugins.values[refusal.plugin].source, LocalPlugin):
+                self._refused.append(refusal.sentence)
+            else:
+                problem = problem or InfraError(refusal.sentence)
+        return plugins if problem is None else problem
+
+    def _mcp(self, servers: Mapping[str, McpServer]) -> McpFiles | InfraError:
+        try:
+            return mcp_files(servers, self._cell.harness)
+        except McpConfigurationError as error:
+            if self._cell.merged.mcp and (error.server is None or error.server in self._cell.merged.mcp):
+                self._refused.append(str(error))
+                return NO_MCP
+            return InfraError(str(error))
+
+    def _warnings(self) -> Iterable[str]:
+        for _, sources in self._cell.merged.skills:
+            for source in sources:
+                skills = self._resolution.skills[source]
+                if not isinstance(skills, InfraError):
+                    yield from skills.fetched.source.warnings if skills.fetched else ()
+                    yield from skills.found.warnings
+        for _, plugins in self._cell.merged.plugins:
+            for plugin in plugins:
+                resolved = self._resolution.plugins[plugin, self._home]
+                if not isinstance(resolved, InfraError):
+                    yield from resolved.warnings
+
+
+def _called_skills(source: SkillSource) -> str:
+    return f'skill.inline("{source.name}")' if isinstance(source, InlineSkill) else called(source)

@@ -1,0 +1,13 @@
+"""What nodes are called in front of people."""
+
+from __future__ import annotations
+
+from typing import Final
+
+_LABEL_CHARACTERS: Final = 60
+
+
+def shorten(text: str) -> str:
+    """One line of at most 60 characters, for people."""
+    line = " ".join(text.split())
+    return line if len(line) <= _LABEL_CHARACTERS else line[: _LABEL_CHARACTERS - 1] + "…"
