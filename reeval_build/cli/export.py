@@ -20,7 +20,8 @@ Examples:
 def export(targets: tuple[str, ...]) -> None:
     """Write the environments of TARGETs as JSON, in reeval's wire form. Nothing is built.
 
-    TARGETs are those of `build`. One environment is written as it is; several, and what an eval adds (its harness, env
-    and sandbox), as a declaration tree with an eval for each. `build` makes the same of it; host paths are absolute.
+    TARGETs are those of `build`. One environment is written as it is; several, and what an eval adds (its harness,
+    env, egress and sandbox), as a declaration tree with an eval for each. `build` makes the same of it; host paths are
+    absolute.
     """
     click.echo(export_json(find_environments(targets or ["."])))

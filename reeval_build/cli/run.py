@@ -34,7 +34,8 @@ def run(cell: str, command: tuple[str, ...], settings: Settings, diff_json: Path
     """Run COMMAND in the workspace of a sandbox started from the snapshot of CELL, and list what it changed.
 
     CELL is NAME@HARNESS, or FILE::NAME@HARNESS; it is built first if it has to be. For a harness that an eval declares,
-    HARNESS is its id, such as codex:gpt-5, or its kind when only one is of it. The exit code is the command's.
+    HARNESS is its id, such as codex:gpt-5, or its kind when only one is of it. Where evals make several cells of an
+    environment, #EVAL behind it says which. The exit code is the command's.
     Paths that the workspace's own .gitignore files leave out do not count as changes.
     """
     chosen = select_cell(cell, settings.sandbox)

@@ -17,7 +17,12 @@ _CALLS: Final = {"eval": "evaluate", "group": "group"}
 
 def call_of(kind: NodeKind, path: Iterable[str]) -> str:
     """How messages name an eval or a group: the call that declared it, with its path as reeval-python writes it."""
-    return f"{_CALLS[kind]}({quoted(_BETWEEN.join(path))})"
+    return f"{_CALLS[kind]}({quoted(path_text(path))})"
+
+
+def path_text(path: Iterable[str]) -> str:
+    """Names of groups and of an eval as reeval-python writes them together."""
+    return _BETWEEN.join(path)
 
 
 class Problems:

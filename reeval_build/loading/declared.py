@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final
 import attrs
 
 from reeval_build.errors import DefinitionError
+from reeval_build.loading.cell_names import BEFORE_CELL
 from reeval_build.loading.declarations import Declared, declared_in
 from reeval_build.loading.declarations_data import canonical, quoted
 from reeval_build.loading.declarations_json import STANDARD_INPUT, read_json
-from reeval_build.loading.declarations_problems import call_of
-from reeval_build.loading.found import NO_ENVIRONMENT, Found
+from reeval_build.loading.found import NO_ENVIRONMENT, Eval, Found
 from reeval_build.loading.runner import collect
 from reeval_build.model.checks import check_fields
 from reeval_build.model.checks.definition import Definition
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 # What a harness has that is only named, by its id.
 _NAMED: Final = frozenset({"kind", "id"})
-_BEFORE_NAME: Final = "::"
 
 
 def load_eval_file(file: Path, *, shown: str) -> tuple[Found, ...]:
@@ -91,7 +90,8 @@ class _Reader:
     _environments: dict[str, Environment] = attrs.field(factory=dict)
 
     def read(self, declared: Declared) -> Found:
-        by = call_of("eval", declared.evals[0]) if declared.evals else ""
+        evals = tuple(Eval(self.file, path) for path in declared.evals)
+        by = evals[0].call if evals else ""
         environment = self._environment(declared.environment)
         cascade = self._cascade(declared, environment, by)
         return Found(
@@ -101,7 +101,7 @@ class _Reader:
             egress=cascade.egress,
             sandbox=cascade.sandbox,
             file=self.file,
-            by=by,
+            evals=evals,
         )
 
     def _environment(self, data: EnvironmentData | None) -> Environment:
@@ -132,9 +132,9 @@ class _Reader:
                 f"harness in {by}: there is no harness {quoted(kind)}; there are {', '.join(HARNESSES)}"
             )
             return None
-        if _BEFORE_NAME in name or not name.isprintable():
+        if BEFORE_CELL in name or not name.isprintable():
             self.problems.append(
-                f'harness.id in {by} must be printable text without "{_BEFORE_NAME}", for it names cells'
+                f'harness.id in {by} must be printable text without "{BEFORE_CELL}", for it names cells'
             )
             return None
         if data.keys() <= _NAMED:

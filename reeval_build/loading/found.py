@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 import attrs
 
+from reeval_build.loading.declarations_problems import call_of, path_text
 from reeval_build.model.egress import Egress
 from reeval_build.model.environment import Environment
 from reeval_build.model.harness_descriptors import HarnessDescriptor
@@ -16,13 +17,31 @@ from reeval_build.model.spec import EnvValue, Layer, Sandbox, Spec
 NO_ENVIRONMENT = Environment("-", (Layer("-", Spec()),))
 
 
+@attrs.frozen
+class Eval:
+    """An eval of a file, by the names of its groups, outermost first, and its own."""
+
+    file: str
+    path: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The whole name, as reeval-python writes it."""
+        return path_text(self.path)
+
+    @property
+    def call(self) -> str:
+        """How messages name it: `evaluate("x")`."""
+        return call_of("eval", self.path)
+
+
 @attrs.frozen(kw_only=True)
 class Found:
     """An environment, and the file it was found in, as messages name it.
 
     `harness` is the one it was declared to run on, None when nothing says so. `env` is put over its variables, by
-    name; `egress` replaces its own; `sandbox` is its machine when it names none itself. `by` is what declares all
-    that, as messages name it: `evaluate("x")`; it is empty for an environment that stands for itself.
+    name; `egress` replaces its own; `sandbox` is its machine when it names none itself. `evals` are those that declare
+    all that; none for an environment that stands for itself.
     """
 
     environment: Environment
@@ -32,9 +51,4 @@ class Found:
     sandbox: Sandbox | None = None
 
     file: str = attrs.field(eq=False)
-    by: str = attrs.field(default="", eq=False)
-
-    @property
-    def where(self) -> str:
-        """How a message about something else names it."""
-        return f"{self.by} of {self.file}" if self.by else self.file
+    evals: tuple[Eval, ...] = attrs.field(default=(), eq=False)

@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import attrs
+
 from reeval_build.errors import DefinitionError, PlanError
 from reeval_build.loading.found import Found
 from reeval_build.loading.modules import load_environments
@@ -35,16 +37,7 @@ def find_environments(targets: Iterable[str]) -> tuple[Found, ...]:
         PlanError: for a target that is not there or has no environment in it.
         DefinitionError: for a mistake in a file, and for two different environments of one name.
     """
-    found: dict[str, list[Found]] = {}
-    for target in targets:
-        for one in _of_target(target):
-            alike = found.setdefault(one.environment.name, [])
-            if alike and alike[0].environment != one.environment:
-                problem = f'environment "{one.environment.name}" is also defined, differently, in {alike[0].file}'
-                raise DefinitionError(problem, file=one.file)
-            if one not in alike:
-                alike.append(one)
-    return tuple(one for alike in found.values() for one in alike)
+    return _each_once(one for target in targets for one in _of_target(target))
 
 
 def find_in_file(target: str) -> tuple[Found, ...]:
@@ -52,8 +45,27 @@ def find_in_file(target: str) -> tuple[Found, ...]:
 
     Raises:
         PlanError: when it is not there, or nothing is in it.
-        DefinitionError: for a mistake in it.
+        DefinitionError: for a mistake in it, and for two different environments of one name.
     """
+    return _each_once(_in_file(target))
+
+
+def _each_once(every: Iterable[Found]) -> tuple[Found, ...]:
+    found: dict[str, list[Found]] = {}
+    for one in every:
+        alike = found.setdefault(one.environment.name, [])
+        if alike and alike[0].environment != one.environment:
+            problem = f'environment "{one.environment.name}" is also defined, differently, in {alike[0].file}'
+            raise DefinitionError(problem, file=one.file)
+        if one in alike:
+            at = alike.index(one)
+            alike[at] = attrs.evolve(alike[at], evals=tuple(dict.fromkeys((*alike[at].evals, *one.evals))))
+        else:
+            alike.append(one)
+    return tuple(one for alike in found.values() for one in alike)
+
+
+def _in_file(target: str) -> tuple[Found, ...]:
     path, shown = Path(target), shown_target(target)
     if target != _STANDARD_INPUT:
         if not path.exists():
@@ -76,7 +88,7 @@ def _of_target(target: str) -> tuple[Found, ...]:
     text, separator, name = target.rpartition("::") if "::" in target else (target, "", "")
     if not separator and Path(text).is_dir():
         return _of_directory(Path(text))
-    found = find_in_file(text)
+    found = _in_file(text)
     if separator:
         names = dict.fromkeys(one.environment.name for one in found)
         found = tuple(one for one in found if one.environment.name == name)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+from itertools import count, groupby
 from typing import TYPE_CHECKING, Any
+
+import attrs
 
 from reeval_build.loading.found import NO_ENVIRONMENT
 from reeval_build.model.helpers.harnesses import harness_to_wire
@@ -11,38 +14,43 @@ from reeval_build.model.wire import environment_to_wire
 from reeval_build.model.wire_values import value_to_wire
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from reeval_build.loading.found import Found
 
 
 def export_json(found: Sequence[Found]) -> str:
     """One environment as it is, anything else as a declaration tree. The shape is in `docs/reference/json.md`."""
-    options = [_options(one) for one in found]
-    match options:
-        case [{"environment": environment, **rest}] if not rest:
+    evals = list(_evals(found))
+    match evals:
+        case [{"options": {"environment": environment, **rest}}] if not rest:
             value: object = environment
         case _:
-            names = [_name(one) for one in found]
-            value = {"children": [_eval(names, at, one) for at, one in enumerate(options)]}
+            value = {"children": evals}
     return json.dumps(value, indent=2)
 
 
-def _eval(names: Sequence[str], at: int, options: dict[str, Any]) -> dict[str, Any]:
-    """An eval; a number tells it from those before it that would have its name."""
-    earlier = names[:at].count(names[at])
-    name = f"{names[at]} ({earlier + 1})" if earlier else names[at]
-    return {"type": "eval", "name": name, "mode": "run", "options": options}
+def _evals(found: Sequence[Found]) -> Iterator[dict[str, Any]]:
+    """An eval for everything that was found; those that only differ in their harness are one on several.
+
+    It has the name of the first eval that declared it, else of its environment; a number tells it from those before.
+    """
+    taken: set[str] = set()
+    for _, alike in groupby(found, lambda one: (one.evals[:1], one.harness is None, attrs.evolve(one, harness=None))):
+        several = list(alike)
+        name = several[0].evals[0].name if several[0].evals else several[0].environment.name
+        numbered = (name if number == 1 else f"{name} ({number})" for number in count(1))
+        free = next(free for free in numbered if free not in taken)
+        taken.add(free)
+        yield {"type": "eval", "name": free, "mode": "run", "options": _options(several)}
 
 
-def _name(found: Found) -> str:
-    return found.environment.name + (f"@{found.harness.cell_id}" if found.harness else "")
-
-
-def _options(found: Found) -> dict[str, Any]:
+def _options(several: Sequence[Found]) -> dict[str, Any]:
+    found = several[0]
+    harnesses = [harness_to_wire(one.harness) for one in several if one.harness is not None]
     written = {
         "environment": None if found.environment == NO_ENVIRONMENT else environment_to_wire(found.environment),
-        "harness": None if found.harness is None else harness_to_wire(found.harness),
+        "harness": harnesses if len(harnesses) > 1 else next(iter(harnesses), None),
         "env": value_to_wire(found.env) or None,
         "egress": None if found.egress is None else value_to_wire(found.egress),
         "sandbox": None if found.sandbox is None else value_to_wire(found.sandbox),

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tests.support.cli import Built, ReevalBuild
     from tests.support.projects import Project
 
+ARROW = "\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}"
 NOT_YET = "is not supported by this version of reeval-build yet"
 TWO_OF_A_KIND = """
 base = define_environment("base", {"sandbox": {"kind": "fake"}, "rules": "r"})
@@ -230,26 +231,115 @@ def test_environments_of_one_name_that_differ_between_files_are_refused(project:
     assert refused(evals) == [f'evals/y.eval.py: environment "a" is also defined, differently, in {FILE}']
 
 
-def test_cells_of_one_name_that_differ_are_refused(project: Project, evals: ReevalBuild) -> None:
+SEVERAL_OF_ONE_NAME = """
+e = define_environment("e", {"sandbox": {"kind": "fake"}, "setup": ["echo $A > said"]})
+codex = [{"kind": "codex", "model": "gpt"}, {"kind": "goose", "model": "gpt"}]
+
+@evaluate("says nothing", {"environment": e})
+def nothing(c): ...
+
+def inner():
+    @evaluate("says one", {"environment": e})
+    def one(c): ...
+
+    @evaluate("says one, too", {"environment": e, "egress": "proxy"})
+    def one_too(c): ...
+
+    @evaluate("says two :: \\n of them", {"environment": e, "env": {"A": "two"}, "harness": {"add": codex}})
+    def two(c): ...
+
+group("g", {"env": {"A": "one"}, "harness": fake_harness()}, inner)
+
+@evaluate_each([1, 2], "case %s says three", {"environment": e, "env": {"A": "three"}})
+def three(c, case): ...
+
+@evaluate("plain", {"environment": e.extend("plain", {}), "env": {"A": "plain"}})
+def plain(c): ...
+"""
+NAMES_OF_SEVERAL = [
+    "e@fake#says nothing",
+    f"e@fake#g {ARROW} says one",
+    f"e@fake#g {ARROW} says two :\\x3a \\n of them",
+    "e@fake#case 1 says three",
+    "e@codex:gpt",
+    "e@goose:gpt",
+    "plain@fake",
+]
+
+
+def test_evals_that_make_several_cells_of_an_environment_are_in_their_names(
+    project: Project, evals: ReevalBuild
+) -> None:
+    write_evals(project, SEVERAL_OF_ONE_NAME)
+
+    built = evals.build(FILE)
+    drawn = evals("graph", FILE).stdout
+
+    assert names(built) == NAMES_OF_SEVERAL
+    assert len({cell["key"] for cell in built.value["cells"]}) == len(NAMES_OF_SEVERAL)
+    assert [line for line in drawn.splitlines() if "@" in line] == NAMES_OF_SEVERAL
+    assert evals.build(FILE).ran == []
+
+
+@pytest.mark.parametrize(
+    ("cell", "said"),
+    [
+        ("e@fake#says nothing", ""),
+        (f"{FILE}::e@fake#g {ARROW} says one", "one"),
+        (f"{FILE}::{NAMES_OF_SEVERAL[2]}", "two"),
+        (f"e@fake#g {ARROW} says one, too", "one"),
+        ("e@fake#case 1 says three", "three"),
+        ("e@fake#case 2 says three", "three"),
+        ("e@codex:gpt", "two"),
+        (f"e@goose#g {ARROW} says two :\\x3a \\n of them", "two"),
+        ("plain@fake#plain", "plain"),
+    ],
+)
+def test_such_a_cell_is_found_by_any_eval_that_declares_it(
+    project: Project, evals: ReevalBuild, cell: str, said: str
+) -> None:
+    write_evals(project, SEVERAL_OF_ONE_NAME)
+
+    assert evals("run", cell, "--", "cat", "said").stdout.startswith(f"{said}\n")
+
+
+def test_without_the_eval_or_with_another_the_cells_there_are_are_listed(project: Project, evals: ReevalBuild) -> None:
+    write_evals(project, SEVERAL_OF_ONE_NAME)
+    listed = ", ".join(NAMES_OF_SEVERAL[:4])
+
+    assert evals("run", "e@fake", "--", "true", code=2).messages == [f'reeval: "e@fake" is one of {listed}: say which']
+    assert evals("run", "e@fake#plain", "--", "true", code=2).messages == [
+        f'reeval: there is no cell "e@fake#plain" here; there are {listed}, e@codex:gpt, e@goose:gpt'
+    ]
+
+
+def test_evals_of_one_name_in_two_files_are_told_apart_by_their_files(project: Project, evals: ReevalBuild) -> None:
+    text = """
+    @evaluate("x", {{"environment": define_environment("e", {{"sandbox": {{"kind": "fake"}}}}), "env": {{"A": "{}"}}}})
+    def x(c): ...
+    """
+    write_evals(project, text.format("1"), path="evals/a.eval.py")
+    write_evals(project, text.format("2"), path="evals/b.eval.py")
+    project.define('e = define_environment("e", {"sandbox": fake_sandbox()})')
+
+    assert names(evals.build()) == ["e@fake", "e@fake#evals/a.eval.py: x", "e@fake#evals/b.eval.py: x"]
+    assert names(evals.build("evals/a.eval.py")) == ["e@fake"]
+    assert evals("run", "evals/b.eval.py::e@fake#x", "--", "sh", "-c", "echo $A").stdout.startswith("2\n")
+
+
+def test_harnesses_of_one_id_and_different_places_are_numbered(project: Project, evals: ReevalBuild) -> None:
     write_evals(
         project,
         """
-        e = define_environment("e", {"sandbox": {"kind": "fake"}})
+        e = define_environment("e", {"sandbox": {"kind": "fake"}, "rules": "r"})
 
-        @evaluate("x", {"environment": e})
+        @evaluate("x", {"environment": e, "harness": [fake_harness(), fake_harness(layout="claude-code")]})
         def x(c): ...
-
-        @evaluate("y", {"environment": e, "env": {"A": "1"}})
-        def y(c): ...
         """,
     )
 
-    assert refused(evals, FILE) == [
-        (
-            f'cell "e@fake" in evaluate("y") is another one than in evaluate("x") of {FILE}: they have one name, but '
-            "their env, their sandbox or the layout of their harness differ"
-        )
-    ]
+    assert names(evals.build(FILE)) == ["e@fake#x", "e@fake#x (2)"]
+    assert "CLAUDE.md\n" in evals("run", "e@fake#x (2)", "--", "ls").stdout
 
 
 @pytest.mark.parametrize(

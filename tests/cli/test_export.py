@@ -119,6 +119,9 @@ def test_what_evals_add_goes_out_and_comes_in(project: Project, reeval: ReevalBu
         @evaluate("x", {"environment": plain, "sandbox": {"kind": "fake"}, "env": {"A": "1"}, "harness": harness})
         def x(c): ...
 
+        @evaluate("z", {"environment": plain, "sandbox": {"kind": "fake"}, "env": {"A": "2"}, "harness": harness})
+        def z(c): ...
+
         @evaluate("y", {"sandbox": {"kind": "fake"}, "harness": fake_harness(layout="claude-code", text="done")})
         def y(c): ...
         """,
@@ -127,7 +130,13 @@ def test_what_evals_add_goes_out_and_comes_in(project: Project, reeval: ReevalBu
 
     again = built_from_export(reeval, FILE)
 
-    assert list(first.snapshots) == ["plain@codex:gpt", "plain@mine", "-@fake"]
+    assert list(first.snapshots) == [
+        "plain@codex:gpt#x",
+        "plain@codex:gpt#z",
+        "plain@mine#x",
+        "plain@mine#z",
+        "-@fake",
+    ]
     assert again.ran == []
     assert again.keys == first.keys
 
