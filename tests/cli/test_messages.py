@@ -160,15 +160,15 @@ with ThreadPoolExecutor() as threads:
 
 def test_what_is_not_supported_yet_is_said_where_there_is_no_mistake(project: Project, reeval: ReevalBuild) -> None:
     text = """
-    from reeval_build import skill
-    one = define_environment("one", {"skills": [skill.local("s")]})
-    two = one.extend("two", {"skills": [skill.local("t")]})
+    from reeval_build import step
+    one = define_environment("one", {"setup": [step("make", inputs=["a"])]})
+    two = one.extend("two", {"setup": [step("make", inputs=["b"])]})
     """
     not_yet = "is not supported by this version of reeval-build yet"
     project.define(text)
 
     assert refused(reeval, "env.py") == [
-        f'env.py: skills in defineEnvironment("{name}") {not_yet}' for name in ("one", "two")
+        f'env.py: setup step "make" with inputs in defineEnvironment("{name}") {not_yet}' for name in ("one", "two")
     ]
 
     project.define(text + "\n    raise ValueError('and more')\n")
