@@ -138,8 +138,6 @@ class _Reader:
         try:
             return merge_by_name("skills", layers)
         except SameNameError as error:
-            if all(source.startswith("skill.inline(") for source in error.sources):
-                self._refused.append(str(error))
             return error
 
     def _plugins(self) -> NamesMerged[NamedPlugin] | InfraError:

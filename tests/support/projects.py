@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-_IMPORTS: Final = "from reeval_build import define_environment, docker, fake_sandbox, file, git\n"
+_IMPORTS: Final = (
+    "from reeval_build import define_environment, docker, fake_sandbox, file, git, mcp, plugin, secret, skill\n"
+)
 _NO_CONFIGURATION: Final = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
 _SOMEBODY: Final = {
     f"GIT_{role}_{what}": value
