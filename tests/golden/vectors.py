@@ -10,19 +10,36 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from reeval_build import EnvironmentSpec, canon, define_environment
+from reeval_build import EnvironmentSpec, canon, define_environment, mcp, plugin, skill
+from reeval_build.content.inline_skill import write_inline_skill
+from reeval_build.content.plugins import find_plugin
 from reeval_build.digest import BLOB, DELTA, TREE, Digest
+from reeval_build.model.skills import InlineSkill
 from reeval_build.plan.graph import content_key
 from reeval_build.plan.outputs import SnapshotOutput, StateOutput, TreeOutput, content_of
+from reeval_build.plan.resolution import (
+    FetchedSource,
+    ResolvedDirectory,
+    ResolvedPlugin,
+    ResolvedSkills,
+    ResolvedSource,
+)
+from reeval_build.plan.sources import LocalDirectory
 from reeval_build.state import delta
 from reeval_build.state.delta import DeltaEntry, DeltaKind
 from reeval_build.state.state import PlacedTree, State, StepDelta
 from reeval_build.tree import directory
 from reeval_build.tree.directory import Entry
+from tests.support.definitions import defined
 from tests.support.plans import base, cell, graph_of, host_file
+from tests.unit.content.shelf import Shelf
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+
+    from reeval_build.model.environment import Environment
+    from reeval_build.model.plugins import PluginSource
+    from reeval_build.model.skills import SkillSource
 
 HERE: Final = Path(__file__).parent
 
@@ -92,6 +109,15 @@ _DEVELOPMENT: Final[EnvironmentSpec] = {
     "setup": ["npm ci", {"run": "npm run build", "timeout": "10m", "cwd": "packages/app"}],
 }
 _EXTENSION: Final[EnvironmentSpec] = {"env": {"NODE_ENV": "production"}, "setup": ["npm prune"]}
+_EQUIPPED: Final[EnvironmentSpec] = {
+    "sandbox": {"kind": "docker", "from": "node:24-bookworm"},
+    "skills": [
+        skill.inline(name="tabs", description="Use tabs.", content="# Tabs\n"),
+        skill.inline(name="shared", description="For all.", content="", placement="workspace"),
+    ],
+    "plugins": [plugin.local("/review", only=["skills", "mcp"]), plugin.local("/built", build=["npm ci", "make"])],
+    "mcp": {"crm": mcp.http("https://crm.example.com/mcp")},
+}
 _BARE: Final[EnvironmentSpec] = {"sandbox": {"kind": "fake"}, "setup": ["true"]}
 
 
@@ -142,14 +168,20 @@ def keys() -> Iterator[str]:
     for name, spec in {"development": _DEVELOPMENT, "production, which extends it": _EXTENSION, "bare": _BARE}.items():
         yield from (f"{name}:", *(f"  {field} = {value!a}" for field, value in spec.items()))
     development = define_environment("development", _DEVELOPMENT)
+    yield from ("equipped:", *(f"  {field} = {value!a}" for field, value in _EQUIPPED.items()))
     environments = (development, development.extend("production", _EXTENSION), define_environment("bare", _BARE))
+    shelf, equipped = Shelf(), defined(_EQUIPPED, "equipped", directory=Path("/"))
+    skills, plugins = _resolved(equipped, shelf)
     graph = graph_of(
         *(cell(environment, harness) for environment in environments for harness in ("fake", "claude-code")),
+        *(cell(equipped, harness) for harness in ("claude-code", "codex")),
         bases={"node:24-bookworm": base("the image"), None: base("nothing")},
         files={
             "/fixtures/agent.ts": host_file(b"export {}\n"),
             "/fixtures/go": host_file(b"#!/bin/sh\n", executable=True),
         },
+        skills=skills,
+        plugins=plugins,
     )
     for node in graph.nodes.values():
         material = node.material({parent.recipe: parent.recipe for parent in node.parents})
@@ -163,6 +195,36 @@ def keys() -> Iterator[str]:
     for planned in graph.cells:
         yield from ("", f"cell {planned.cell.name}", f"  key      {planned.key.hex}")
         yield f"  snapshot {planned.snapshot.hex}"
+        yield from (f"  start    {recipe.hex}" for recipe in planned.start)
+
+
+def _resolved(
+    environment: Environment, shelf: Shelf
+) -> tuple[dict[SkillSource, ResolvedSkills], dict[tuple[PluginSource, str], ResolvedPlugin]]:
+    """What the sources of `_EQUIPPED` are: written skills, a plugin that is read, and one that is built."""
+    files = {
+        ".claude-plugin/plugin.json": '{"name": "review"}',
+        "skills/check/SKILL.md": "x",
+        ".mcp.json": '{"review-docs": {"command": "${CLAUDE_PLUGIN_ROOT}/docs"}}',
+    }
+    (spec,) = (layer.spec for layer in environment.layers)
+    skills: dict[SkillSource, ResolvedSkills] = {
+        source: ResolvedSkills(found=write_inline_skill(source, shelf.material))
+        for source in spec.skills or ()
+        if isinstance(source, InlineSkill)
+    }
+    plugins: dict[tuple[PluginSource, str], ResolvedPlugin] = {}
+    for source in spec.plugins or ():
+        name = "built" if source.build else "review"
+        tree = shelf.tree({path: text.replace("review", name) for path, text in files.items()})
+        request = LocalDirectory(f"/{name}")
+        resolved = ResolvedSource(request=request, resolved=ResolvedDirectory(tree=tree))
+        plugins[source, "/root"] = ResolvedPlugin(
+            contents=find_plugin(source, tree, shelf.material, home="/root"),
+            fetched=FetchedSource(source=resolved, tree=tree),
+            path=(),
+        )
+    return skills, plugins
 
 
 DOCUMENTS: Final[Mapping[str, Callable[[], Iterator[str]]]] = {
