@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from reeval_build.model.spec import GitWorkspace
     from reeval_build.plan.graph import Graph
     from reeval_build.plan.resolution import ResolvedPackage, ResolvedTree
-    from reeval_build.ports.engine import Engine
+    from reeval_build.ports.engine import Cancellation, Engine
     from reeval_build.ports.events import Listener
     from reeval_build.ports.objects import Batch
     from reeval_build.ports.sources import GitTrees, Packages
@@ -134,17 +134,18 @@ def _compose(store: LocalStore, engines: Engines) -> Context:
     from reeval_build.sources.host_files import HostFileReader
     from reeval_build.sources.local_trees import LocalDirectories
 
+    cancel = threading.Event()
     return Context(
         objects=store.objects,
         records=store.records,
         engines=engines,
         git=_LazyGit(store),
         host_files=HostFileReader(store.objects),
-        packages=_LazyPackages(store),
+        packages=_LazyPackages(store, cancel),
         local_trees=LocalDirectories(),
         logs=store.logs,
         scratch=store.scratch,
-        cancel=threading.Event(),
+        cancel=cancel,
     )
 
 
@@ -218,8 +219,9 @@ class _LazyGit:
 class _LazyPackages:
     """Reads npm packages with modules that are loaded when the first one is read."""
 
-    def __init__(self, store: LocalStore) -> None:
+    def __init__(self, store: LocalStore, cancel: Cancellation) -> None:
         self._store = store
+        self._cancel = cancel
         self._made: Packages | None = None
         self._guard = threading.Lock()
 
@@ -237,7 +239,7 @@ class _LazyPackages:
             if self._made is None:
                 from reeval_build.sources.npm import NpmPackages
 
-                self._made = NpmPackages(self._store.npm, project=_working_directory())
+                self._made = NpmPackages(self._store.npm, project=_working_directory(), cancel=self._cancel)
             return self._made
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from reeval_build.digest import Digest
     from reeval_build.plan.resolution import ResolvedPackage
+    from reeval_build.ports.engine import Cancellation
     from reeval_build.ports.objects import Batch
     from reeval_build.sources.npm_specs import PackageSpec
 
@@ -31,11 +32,19 @@ class NpmPackages:
         cache: where archives, and which version has which, are kept; it may be removed at any time.
         project: a directory whose `.npmrc` counts, as for npm when it is run there; the user's always does.
         timeout_s: for how long npm may run at a time.
+        cancel: ends an npm that runs when it is set.
     """
 
-    def __init__(self, cache: Path, *, project: Path | None = None, timeout_s: float = _TIMEOUT_S) -> None:
+    def __init__(
+        self,
+        cache: Path,
+        *,
+        project: Path | None = None,
+        timeout_s: float = _TIMEOUT_S,
+        cancel: Cancellation | None = None,
+    ) -> None:
         self._cache = PackageCache(cache)
-        client = NpmClient(project=project, timeout_s=timeout_s)
+        client = NpmClient(project=project, timeout_s=timeout_s, cancel=cancel)
         self._from_registry = RegistryPackages(self._cache, client, project=project)
         self._from_host = HostPackages(self._cache, client)
 

@@ -8,12 +8,14 @@ import re
 import shutil
 import signal
 import subprocess
+import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import attrs
 
+from reeval_build.errors import CancelledError
 from reeval_build.sources.archives import MalformedArchiveError
 from reeval_build.sources.npm_errors import (
     NoNpmError,
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from reeval_build.errors import InfraError
+    from reeval_build.ports.engine import Cancellation
 
 # A registry that is away is told of within seconds: by itself npm goes on for more than a minute.
 _OPTIONS: Final = (
@@ -58,6 +61,7 @@ child_process.spawn = (command, args, options) =>
 """
 
 _SOURCE: Final = "./source"
+_TICK_S: Final = 0.1
 _MAX_SAID: Final = 300
 _NO_VERSION: Final = "No match found for version"
 _REFUSED: Final = {"E401", "E403", "ENEEDAUTH", "EOTP"}
@@ -94,11 +98,13 @@ class NpmClient:
         project: where registry packages are asked for, so that a `.npmrc` of the project counts; None for nowhere,
             so that only that of the user does.
         timeout_s: for how long npm may run.
+        cancel: ends an npm that runs when it is set.
     """
 
-    def __init__(self, *, project: Path | None, timeout_s: float) -> None:
+    def __init__(self, *, project: Path | None, timeout_s: float, cancel: Cancellation | None = None) -> None:
         self._project = project
         self._timeout_s = timeout_s
+        self._cancel = cancel
 
     def offers(self, spec: str, package: str, scratch: Path, *, registry: str | None = None) -> tuple[Offer, ...]:
         """The versions that a registry has of `package` now: one for a version or a tag, several for a range.
@@ -200,10 +206,15 @@ class NpmClient:
         return answer
 
     def _communicate(self, spec: str, process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
+        ends = time.monotonic() + self._timeout_s
         try:
-            return process.communicate(timeout=self._timeout_s)
-        except subprocess.TimeoutExpired:
-            raise RegistryAwayError(spec, f"npm was not done after {self._timeout_s:g} s") from None
+            while True:
+                if self._cancel is not None and self._cancel.is_set():
+                    raise CancelledError
+                with suppress(subprocess.TimeoutExpired):
+                    return process.communicate(timeout=_TICK_S)
+                if time.monotonic() >= ends:
+                    raise RegistryAwayError(spec, f"npm was not done after {self._timeout_s:g} s")
         finally:
             if process.poll() is None:
                 with suppress(ProcessLookupError):

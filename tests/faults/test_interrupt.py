@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.sources.npm_registry import npm_registry
+from tests.sources.npm_world import NEEDS_NPM
 from tests.support.cli import assert_nothing_is_left, finish
 from tests.support.waiting import wait_until
 
@@ -64,6 +66,28 @@ def test_ctrl_c_reaches_the_whole_group_and_says_so_in_one_sentence(reeval: Reev
     assert stopped.code == 130
     assert stopped.messages == ["reeval: stopped; what was finished is kept"]
     assert_nothing_is_left(reeval.store)
+
+
+@NEEDS_NPM
+def test_a_plan_that_waits_for_a_registry_is_stopped_and_leaves_no_npm(reeval: ReevalBuild, project: Project) -> None:
+    project.define(
+        'one = define_environment("one", {"sandbox": fake_sandbox(), "skills": [skill.npm("hanging@1.0.0")]})'
+    )
+    with npm_registry() as registry:
+        registry.package("hanging").fault = "hang"
+        project.write(".npmrc", f"registry={registry.url}/public/\n")
+        process = reeval.start("build")
+        wait_until(lambda: bool(registry.seen))
+
+        os.kill(process.pid, signal.SIGINT)
+
+        stopped = finish(process)
+        wait_until(registry.hung_up.is_set)
+
+    assert stopped.code == 130
+    assert stopped.messages == ["reeval: stopped; what was finished is kept"]
+    assert_nothing_is_left(reeval.store)
+    assert list((reeval.store / "npm" / "incoming").iterdir()) == []
 
 
 def test_more_ctrl_c_does_no_harm(reeval: ReevalBuild, signals: Path) -> None:

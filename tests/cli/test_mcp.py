@@ -1,0 +1,97 @@
+"""MCP servers in the files that harnesses read, and their secrets in none of them."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.support.cli import ReevalBuild
+    from tests.support.projects import Project
+
+SERVERS: Final = """
+"docs": mcp.stdio("docs-server", ["--all"], env={"MODE": "fast"}), "crm": mcp.http("https://crm.example.com/mcp"),
+"""
+VALUE: Final = "hunter2-hunter2"
+
+
+def base(project: Project, servers: str, more: str = "") -> None:
+    project.define(f'base = define_environment("base", {{"sandbox": fake_sandbox(), "mcp": {{{servers}}}, {more}}})\n')
+
+
+def written(reeval: ReevalBuild, tmp_path: Path, harness: str, path: str) -> str:
+    return (reeval.copied(f"base@{harness}", tmp_path / f"copy of {harness}") / "home" / path).read_text()
+
+
+def _servers(text: str) -> Any:
+    return json.loads(text)["mcpServers"]
+
+
+@pytest.mark.parametrize(
+    ("harness", "path", "names"),
+    [
+        ("claude-code", ".claude.json", _servers),
+        ("cursor", ".cursor/mcp.json", _servers),
+        ("antigravity", ".gemini/config/mcp_config.json", _servers),
+        ("pi", ".pi/agent/mcp.json", _servers),
+        ("codex", ".codex/config.toml", lambda text: tomllib.loads(text)["mcp_servers"]),
+        ("grok-build", ".grok/config.toml", lambda text: tomllib.loads(text)["mcp_servers"]),
+        ("opencode", ".config/opencode/opencode.json", lambda text: json.loads(text)["mcp"]),
+        ("goose", ".config/goose/config.yaml", lambda text: yaml.safe_load(text)["extensions"]),
+    ],
+)
+def test_servers_are_in_the_file_that_the_harness_reads(
+    project: Project, reeval: ReevalBuild, tmp_path: Path, harness: str, path: str, names: Callable[[str], Any]
+) -> None:
+    base(project, SERVERS)
+
+    assert sorted(names(written(reeval, tmp_path, harness, path))) == ["crm", "docs"]
+
+
+def test_servers_change_what_a_cell_starts_with_and_not_its_snapshot(project: Project, reeval: ReevalBuild) -> None:
+    base(project, SERVERS, '"setup": ["true"]')
+    first = reeval.build("--harness", "claude-code")
+    base(project, '"docs": mcp.stdio("docs-server", ["--some"])', '"setup": ["true"]')
+    edited = reeval.build("--harness", "claude-code")
+
+    assert edited.phases("ran") == ["mcp"]
+    assert edited.snapshots == first.snapshots
+    assert edited.keys["cell base@claude-code"] != first.keys["cell base@claude-code"]
+
+
+@pytest.mark.conforms("118")
+@pytest.mark.parametrize(
+    ("harness", "servers", "said"),
+    [
+        ("pi", '"old": mcp.sse("https://example.com/sse")', 'the MCP server "old": it does not support SSE'),
+        ("codex", '"old": mcp.sse("https://example.com/sse")', 'the MCP server "old": it does not support SSE'),
+        ("codex", '"a b": mcp.stdio("x")', 'the MCP server "a b": it takes names of letters, digits'),
+        ("fx", '"docs": mcp.stdio("x")', "MCP servers: the files it reads them from are not documented"),
+    ],
+)
+def test_a_server_that_a_harness_cannot_be_given_stops_the_plan(
+    project: Project, reeval: ReevalBuild, harness: str, servers: str, said: str
+) -> None:
+    base(project, servers)
+
+    (message,) = reeval.build("--harness", harness, code=2).messages
+
+    assert message.startswith(f"reeval: env.py: base@{harness}: {harness} cannot be given {said}")
+
+
+def test_every_cell_that_cannot_be_planned_is_told_of_at_once(project: Project, reeval: ReevalBuild) -> None:
+    base(project, '"old": mcp.sse("https://example.com/sse")')
+
+    messages = reeval.build("--harness", "pi", "--harness", "claude-code", "--harness", "codex", code=2).messages
+
+    assert [message.partition(": ")[2].partition(" cannot")[0] for message in messages] == [
+        "env.py: base@pi: pi",
+        "env.py: base@codex: codex",
+    ]
