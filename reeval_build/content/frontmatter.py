@@ -13,6 +13,7 @@ MAX_FRONTMATTER_BYTES: Final = 64 * 1024
 _OPENING: Final = re.compile(rb"---[ \t]*(?:\r\n|\n|\r)")
 _CLOSING: Final = re.compile(rb"(?:^|(?<=\n)|(?<=\r))---[ \t]*(?:\r\n|\n|\r|\Z)")
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+_MAPPING_IN_TEXT: Final = "mapping values are not allowed here"
 
 
 class _RefusedError(yaml.YAMLError):
@@ -87,7 +88,9 @@ def _between(data: bytes, path: str, where: str) -> str:
 def _reason(error: yaml.YAMLError) -> str:
     if isinstance(error, yaml.MarkedYAMLError):
         line = "" if error.problem_mark is None else f" (line {error.problem_mark.line + 2})"
-        return shown(f"{error.problem or error.context or 'it cannot be read'}{line}")
+        # What people write most often, in a description.
+        advice = '; text that has ": " in it needs quotes' if error.problem == _MAPPING_IN_TEXT else ""
+        return shown(f"{error.problem or error.context or 'it cannot be read'}{line}{advice}")
     if isinstance(error, yaml.reader.ReaderError):
         return "it has a character that YAML does not allow"
     return shown(str(error))

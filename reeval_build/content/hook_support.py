@@ -22,9 +22,10 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Sources, read on 2026-11-30: claude-code: its plugin manifest schema and its hooks reference. cursor: "Third Party
-# Hooks" of its documentation. antigravity: the events and types measured by skillsaw's rule antigravity-hooks-valid.
-# grok-build: "Hooks" of its user guide. Harnesses that load no hooks are not here, nor is fake, which takes all.
+# Sources, read on 2026-11-30: claude-code: its plugin manifest schema, its hooks reference and its changelog. cursor:
+# "Third Party Hooks" of its documentation. antigravity: the events and types measured by skillsaw's rule
+# antigravity-hooks-valid. grok-build: "Hooks" of its user guide. Harnesses that load no hooks are not here, nor is
+# fake, which takes all.
 HOOK_SUPPORT: Final[Mapping[str, HookSupport]] = {
     "claude-code": HookSupport(
         events=_names(
@@ -32,7 +33,7 @@ HOOK_SUPPORT: Final[Mapping[str, HookSupport]] = {
             "UserPromptExpansion SessionStart SessionEnd Stop StopFailure SubagentStart SubagentStop PreCompact "
             "PostCompact PermissionRequest PermissionDenied Setup TeammateIdle TaskCreated TaskCompleted Elicitation "
             "ElicitationResult ConfigChange WorktreeCreate WorktreeRemove InstructionsLoaded CwdChanged "
-            "FileChanged"
+            "FileChanged DirectoryAdded MessageDisplay PreModelSwitch PostModelSwitch"
         ),
         types=frozenset({"command", "prompt", "agent", "http", "mcp_tool"}),
     ),

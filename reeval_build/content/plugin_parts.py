@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 import attrs
@@ -12,7 +13,7 @@ from reeval_build.content.hooks import Hook, read_hooks
 from reeval_build.content.manifest import as_list
 from reeval_build.content.material import find, is_file, read_document
 from reeval_build.content.plugin_servers import ServerReader
-from reeval_build.content.problems import shown
+from reeval_build.content.problems import ContentError, shown
 from reeval_build.content.skill_file import SKILL_FILE
 from reeval_build.model.mcp import McpServer
 from reeval_build.model.plugins import PLUGIN_PARTS, PluginPart
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 _MARKDOWN: Final = (b".md", b".mdc")
 _HOOKS: Final = (b"hooks", b"hooks.json")
 _SERVERS: Final = (b".mcp.json",)
+_DOCUMENTS: Final[tuple[PluginPart, ...]] = ("agents", "commands", "rules")
 
 
 @attrs.frozen(kw_only=True)
@@ -43,18 +45,22 @@ class Item:
 
 @attrs.frozen(kw_only=True)
 class Inventory:
-    """All that a plugin has. `homes` are the files and directories of each part, whether or not anything is there."""
+    """All that a plugin has. `homes` are the files and directories of each part, whether or not anything is there.
+
+    `malformed` says what is wrong with each part that cannot be read.
+    """
 
     items: tuple[Item, ...]
     hooks: tuple[Hook, ...]
     servers: Mapping[str, McpServer]
     homes: Mapping[PluginPart, tuple[Parts, ...]]
+    malformed: Mapping[PluginPart, ContentError]
     warnings: tuple[str, ...]
 
     @property
     def parts(self) -> tuple[PluginPart, ...]:
-        """The parts that the plugin has something of, in the order of the documentation."""
-        present = {item.part for item in self.items}
+        """The parts that the plugin has something of, malformed or not, in the order of the documentation."""
+        present = {item.part for item in self.items} | set(self.malformed)
         present |= {"hooks"} if self.hooks else set()
         present |= {"mcp"} if self.servers else set()
         return tuple(part for part in PLUGIN_PARTS if part in present)
@@ -67,6 +73,7 @@ class InventoryReader:
         self._tree, self._manifest, self._material = tree, manifest, material
         self._items: dict[tuple[PluginPart, Parts | str], Item] = {}
         self._hooks: list[Hook] = []
+        self._malformed: dict[PluginPart, ContentError] = {}
         self._servers = ServerReader(where=manifest.where, root=root)
         self._homes: dict[PluginPart, list[Parts]] = {
             "skills": [(b"skills",)],
@@ -78,24 +85,34 @@ class InventoryReader:
         }
 
     def read(self) -> Inventory:
-        """The inventory.
-
-        Raises:
-            ContentError: when the manifest names what is not there, or a file of hooks or servers is malformed.
-        """
-        self._read_skills()
-        self._read_documents("agents")
-        self._read_documents("commands")
-        self._read_documents("rules")
-        self._read_hooks()
-        self._read_servers()
+        """The inventory: a part is malformed when the manifest names what is not there, or a file of it is wrong."""
+        with self._noting("skills"):
+            self._read_skills()
+        for part in _DOCUMENTS:
+            with self._noting(part):
+                self._read_documents(part)
+        for value, path in self._declared("hooks", _HOOKS):
+            with self._noting("hooks"):
+                self._hooks.extend(read_hooks(value, path, where=self._manifest.where))
+        for value, path in self._declared("mcp", _SERVERS):
+            with self._noting("mcp"):
+                self._servers.read(value, path)
         return Inventory(
             items=tuple(self._items.values()),
             hooks=tuple(self._hooks),
             servers=dict(self._servers.servers),
             homes={part: tuple(homes) for part, homes in self._homes.items()},
+            malformed=dict(self._malformed),
             warnings=tuple(self._servers.warnings),
         )
+
+    @contextmanager
+    def _noting(self, part: PluginPart) -> Iterator[None]:
+        """Note what is wrong with a part, for who keeps it; what is wrong first counts."""
+        try:
+            yield
+        except ContentError as error:
+            self._malformed.setdefault(part, error)
 
     def _add(self, part: PluginPart, name: str, path: Parts) -> None:
         self._items.setdefault((part, path), Item(part=part, name=name, path=path))
@@ -174,33 +191,29 @@ class InventoryReader:
             else:
                 raise self._manifest.error(f'has in `commands` neither source nor content for "{shown(name[:80])}"')
 
-    def _read_hooks(self) -> None:
-        for value, path in self._declared("hooks", _HOOKS):
-            self._hooks.extend(read_hooks(value, path, where=self._manifest.where))
-
-    def _read_servers(self) -> None:
-        for value, path in self._declared("mcp", _SERVERS):
-            self._servers.read(value, path)
-
-    def _declared(self, part: PluginPart, default: Parts) -> Iterator[tuple[Json, str]]:
+    def _declared(self, part: PluginPart, default: Parts) -> list[tuple[Json, str]]:
         """The values of a part that is JSON, each with the file it is in: the default file, then the manifest's."""
+        declared: list[tuple[Json, str]] = []
         entry = find(self._tree, default, self._material.load)
         if entry is not None:
-            yield self._json(entry, default)
+            with self._noting(part):
+                declared.append(self._json(entry, default))
         field = "mcpServers" if part == "mcp" else part
         for item in as_list(self._manifest.fields.get(field)):
-            if isinstance(item, str):
-                written, parts = self._manifest.component_path(field, item)
-                entry = self._named(field, written, parts)
-                # A manifest may name the default file, too; it is read once.
-                if parts != default:
-                    self._homes[part].append(parts)
-                    yield self._json(entry, parts)
-            else:
-                yield item, self._manifest.path
+            with self._noting(part):
+                if isinstance(item, str):
+                    written, parts = self._manifest.component_path(field, item)
+                    entry = self._named(field, written, parts)
+                    # A manifest may name the default file, too; it is read once.
+                    if parts != default:
+                        self._homes[part].append(parts)
+                        declared.append(self._json(entry, parts))
+                else:
+                    declared.append((item, self._manifest.path))
+        return declared
 
     def _json(self, entry: Entry, parts: Parts) -> tuple[Json, str]:
-        path, where = display(b"/".join(parts)), self._manifest.where
+        path, where = self._manifest.beside(display(b"/".join(parts))), self._manifest.where
         return parse_json(read_document(entry, path, self._material, where=where), path, where=where), path
 
 

@@ -36,6 +36,8 @@ class ServerReader:
     def read(self, value: Json, path: str) -> None:
         """The servers of an object, which may stand below a key `mcpServers`; a later one of a name wins.
 
+        One whose url is empty is left out, with a warning: it stands for a server of whoever uses the plugin.
+
         Raises:
             ContentError: for anything that is not `{name: {command, …} | {type, url, …}}`.
         """
@@ -48,7 +50,11 @@ class ServerReader:
                 continue
             if not name.strip() or not name.isprintable():
                 raise ContentError(self._where, path, f'has an MCP server with the name "{shown(name[:80])}"')
-            self.servers[name] = _Fields(self, name, server, path).server()
+            fields = _Fields(self, name, server, path)
+            if fields.is_to_be_filled_in:
+                self.warn(name, path, "no url yet, and it is left out")
+            else:
+                self.servers[name] = fields.server()
 
     def expand(self, text: str) -> str:
         """`text` with the plugin's directory in it."""
@@ -71,6 +77,11 @@ class _Fields:
         if not isinstance(value, dict):
             raise self._error(f"{kind_of(value)} where its command or url is needed")
         self._fields = value
+
+    @property
+    def is_to_be_filled_in(self) -> bool:
+        """Whether the url is there and says nothing."""
+        return self._fields.get("url") == ""
 
     def server(self) -> McpServer:
         kind = self._fields.get("type", "http" if "url" in self._fields else "stdio")

@@ -93,8 +93,8 @@ def find_plugin(
     `entry` is the entry of a marketplace that the tree was fetched for, or that the tree, the marketplace's own, has.
 
     Raises:
-        ContentError: when the directory or the manifest is missing, anything is malformed, a link leads out of the
-            plugin, or `only` names a part that the plugin does not have.
+        ContentError: when the directory or the manifest is missing, the manifest or a part that is kept is malformed,
+            a link leads out of the plugin, or `only` names a part that the plugin does not have.
     """
     where = called_plugin(source)
     parts = plugin_path(source, entry)
@@ -104,6 +104,7 @@ def find_plugin(
     manifest = read_manifest(plugin, material, where=where, at=at, supplied=supplied, added=added)
     inventory = InventoryReader(plugin, manifest, material, root=plugin_root(manifest.name, home)).read()
     kept = _kept_parts(source, manifest.name, inventory, where)
+    _check_kept(kept, inventory)
     return PluginContents(
         name=manifest.name,
         source=where,
@@ -147,6 +148,16 @@ def _kept_parts(source: PluginSource, name: str, inventory: Inventory, where: st
             f"it has: {listed(inventory.parts)}",
         )
     return tuple(part for part in inventory.parts if part in source.only)
+
+
+def _check_kept(kept: tuple[PluginPart, ...], inventory: Inventory) -> None:
+    """Make sure that what is kept is well formed: what is wrong with another part is not an error."""
+    malformed = [part for part in kept if part in inventory.malformed]
+    if malformed:
+        error = inventory.malformed[malformed[0]]
+        others = [part for part in kept if part not in malformed]
+        hint = f"keep what can be read of it with only: {listed(others)}" if others else None
+        raise ContentError(error.where, error.path, error.reason, hint=hint)
 
 
 def _kept_tree(

@@ -95,21 +95,29 @@ def _parts(plugin: PluginContents, around: Surroundings) -> Iterator[Refusal]:
     loads = _LOADS[around.harness.kind]
     refused = [part for part in plugin.parts if part not in loads]
     if refused:
-        kept = [part for part in plugin.parts if part in loads]
-        way_out = f"keep the others with only: {listed(kept)}" if kept else "it has nothing else"
+        way_out = _keep_others(plugin, around)
         yield _refusal(plugin, 1, f"has {listed(refused)}, which {around.harness.kind} does not load; {way_out}")
+
+
+def _keep_others(plugin: PluginContents, around: Surroundings, *, but: PluginPart | None = None) -> str:
+    """What to do about a part: keep those that the harness loads, and not the part `but`."""
+    kept = [part for part in plugin.parts if part in _LOADS[around.harness.kind] and part != but]
+    return f"keep the others with only: {listed(kept)}" if kept else "it has nothing else"
 
 
 def _host_variables(plugin: PluginContents, around: Surroundings) -> Iterator[Refusal]:
     if around.harness.kind not in _EXPANDS_VARIABLES:
         return
     for name, server in plugin.servers.items():
-        for variable in host_variables(server):
+        variables = host_variables(server)
+        if variables:
+            which = "the host variable" if len(variables) == 1 else "the host variables"
             yield _refusal(
                 plugin,
                 2,
-                f'has the MCP server "{shown(name)}", which reads the host variable {variable}; '
-                f"on {around.harness.kind} a plugin's server cannot",
+                f'has the MCP server "{shown(name)}", which reads {which} {listed(variables)}; '
+                f"on {around.harness.kind} a plugin's server cannot, but one of the environment's `mcp` can; "
+                f"{_keep_others(plugin, around, but='mcp')}",
             )
 
 
@@ -131,10 +139,11 @@ def _hooks(plugin: PluginContents, around: Surroundings) -> Iterator[Refusal]:
         return
     events = sorted({hook.event for hook in plugin.hooks} - support.events)
     types = sorted({hook.type for hook in plugin.hooks} - support.types)
+    does_not = f"which {around.harness.kind} does not run; {_keep_others(plugin, around, but='hooks')}"
     if events:
-        yield _refusal(plugin, 4, f"has hooks for {listed(events)}, which {around.harness.kind} does not run")
+        yield _refusal(plugin, 4, f"has hooks for {listed(events)}, {does_not}")
     if types:
-        yield _refusal(plugin, 4, f"has hooks of the type {listed(types)}, which {around.harness.kind} does not run")
+        yield _refusal(plugin, 4, f"has hooks of the type {listed(types)}, {does_not}")
 
 
 def _codex_and_antigravity(plugin: PluginContents, around: Surroundings) -> Iterator[Refusal]:
@@ -142,10 +151,12 @@ def _codex_and_antigravity(plugin: PluginContents, around: Surroundings) -> Iter
     if kind == "codex" and plugin.has_apps:
         yield _refusal(plugin, 5, "has ChatGPT apps, which codex would offer in an attempt")
     if _OWN_MANIFESTS.get(kind) in plugin.other_manifests:
+        way_out = "; its skills can be given in `skills`" if "skills" in plugin.parts else ""
         yield _refusal(
             plugin,
             6,
-            f'has the manifest "{_OWN_MANIFESTS[kind]}", which {kind} reads in place of .claude-plugin/plugin.json',
+            f'has the manifest "{_OWN_MANIFESTS[kind]}", which {kind} reads in place of .claude-plugin/plugin.json'
+            + way_out,
         )
 
 

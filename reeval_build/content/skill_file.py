@@ -97,12 +97,7 @@ class ReadSkill:
     def warnings(self) -> Iterator[str]:
         """What works, and may not be what the author meant."""
         at = self.directory
-        yield from length_warnings(self.name, self.description, f'"{shown(at.file)}" in {at.where}')
-        if at.directory is not None and self.name != at.directory:
-            yield (
-                f'"{shown(at.file)}" in {at.where} names the skill "{self.name}", '
-                f'but its directory is "{shown(at.directory)}"'
-            )
+        return length_warnings(self.name, self.description, f'"{shown(at.file)}" in {at.where}')
 
 
 def check_name(name: object, path: str, *, where: str) -> str:

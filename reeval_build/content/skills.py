@@ -96,8 +96,23 @@ def find_skills(
     exclusion = _exclusion(source)
     return FoundSkills(
         skills=tuple(sorted((one.without(exclusion, material) for one in chosen), key=lambda skill: skill.name)),
-        warnings=(*place.warnings(material), *(warning for one in chosen for warning in one.warnings())),
+        warnings=(
+            *place.warnings(material),
+            *(warning for one in chosen for warning in one.warnings()),
+            *_named_otherwise(chosen, where),
+        ),
     )
+
+
+def _named_otherwise(chosen: Iterable[ReadSkill], where: str) -> Iterator[str]:
+    """One sentence for all of a source: many repositories have directories that are named for people."""
+    named = [
+        f"{one.name} (in {shown(one.directory.directory)})"
+        for one in chosen
+        if one.directory.directory not in {None, one.name}
+    ]
+    if named:
+        yield f"{where} has skills with another name than their directory, and they go by it: {listed(named)}"
 
 
 def _exclusion(source: FetchedSkills) -> Exclusion:

@@ -176,13 +176,11 @@ class _Reader:
             registries=self._resolution.registries,
         )
         found = refusals([plugin.resolved.contents for plugin in plugins.values.values()], around)
-        problem: InfraError | None = None
+        of_fetched: list[str] = []
         for refusal in found:
-            if isinstance(plugins.values[refusal.plugin].source, LocalPlugin):
-                self._refused.append(refusal.sentence)
-            else:
-                problem = problem or InfraError(refusal.sentence)
-        return plugins if problem is None else problem
+            is_local = isinstance(plugins.values[refusal.plugin].source, LocalPlugin)
+            (self._refused if is_local else of_fetched).append(refusal.sentence)
+        return InfraError("; and ".join(of_fetched)) if of_fetched else plugins
 
     def _mcp(self, servers: Mapping[str, McpServer]) -> McpFiles | InfraError:
         try:

@@ -188,6 +188,21 @@ def test_the_same_of_a_fetched_one_fails_its_cells_alone(
     assert built.snapshots["other@claude-code"] is not None
 
 
+def test_every_reason_why_a_fetched_one_cannot_be_placed_is_given_at_once(
+    project: Project, reeval: ReevalBuild
+) -> None:
+    project.repository("served/review", {**plugin("skills", "agents"), ".codex-plugin/plugin.json": "{}"})
+    with git_over_http(project.directory / "served") as server:
+        base(project, f'plugin.git("{server.url}/review")')
+        built = reeval.build("--harness", "codex", code=3)
+
+    assert built.messages[-1] == (
+        'reeval: env.py: base@codex: the plugin "review" has agents, which codex does not load; keep the others with '
+        'only: skills; and the plugin "review" has the manifest ".codex-plugin/plugin.json", which codex reads in '
+        "place of .claude-plugin/plugin.json; its skills can be given in `skills`"
+    )
+
+
 @pytest.mark.conforms("110")
 def test_a_build_needs_a_container(project: Project, reeval: ReevalBuild) -> None:
     write(project, "review", plugin("skills"))

@@ -56,7 +56,10 @@ def test_a_line_of_dashes_inside_a_text_does_not_end_it_when_it_is_indented():
         ),
         (
             b"---\ndescription: Use when: it rains\n---\n",
-            "has frontmatter that is not YAML: mapping values are not allowed here (line 2)",
+            (
+                "has frontmatter that is not YAML: mapping values are not allowed here (line 2); "
+                'text that has ": " in it needs quotes'
+            ),
         ),
         (b"---\na: \0\n---\n", "has frontmatter that is not YAML: it has a character that YAML does not allow"),
         (b"---\na: 2026-02-31\n---\n", "has frontmatter with a number or a date that cannot be read"),

@@ -8,7 +8,7 @@ from reeval_build.content.hooks import Hook
 from reeval_build.content.plugins import find_plugin, plugin_root
 from reeval_build.content.problems import ContentError
 from reeval_build.model.mcp import RemoteServer, StdioServer
-from reeval_build.model.plugins import GitPlugin, LocalPlugin, NpmPlugin, PluginBuild
+from reeval_build.model.plugins import GitPlugin, LocalPlugin, NpmPlugin, PluginBuild, PluginPart
 from tests.unit.content.shelf import skill
 
 LOCAL = LocalPlugin(path="/home/me/review")
@@ -211,6 +211,13 @@ def test_a_plugin_without_a_manifest_is_refused_with_the_path(shelf, files):
     assert str(error) == f'"{MANIFEST}" in plugin.local("/home/me/review") is not there, and a plugin needs it'
 
 
+def test_a_plugin_without_a_manifest_and_with_skills_has_a_way_out(shelf):
+    error = refusal(shelf, {"p/skills/a/SKILL.md": skill()}, GitPlugin(repo="r", url="u", path="p"))
+
+    assert error.path == f"p/{MANIFEST}"
+    assert error.hint == "its skills can be given in `skills`"
+
+
 @pytest.mark.parametrize("path", ["plugins/review", "./plugins/review/"])
 @pytest.mark.parametrize("kind", ["git", "npm"])
 def test_a_plugin_is_read_at_its_path(shelf, kind, path):
@@ -275,6 +282,44 @@ def test_malformed_hooks_and_servers_are_refused_with_their_file(shelf, path, te
     assert reason in error.reason
 
 
+@pytest.mark.parametrize("path", [".mcp.json", "hooks/hooks.json"])
+def test_a_malformed_file_is_named_by_its_path_in_the_source(shelf, path):
+    files = {f"plugins/review/{name}": text for name, text in (manifest() | {path: "{"}).items()}
+
+    error = refusal(shelf, files, GitPlugin(repo="r", url="u", path="plugins/review"))
+
+    assert error.path == f"plugins/review/{path}"
+
+
+@pytest.mark.conforms("106")
+@pytest.mark.parametrize(
+    ("part", "files"),
+    [
+        ("skills", manifest(skills="./gone")),
+        ("agents", manifest(agents=["./plugins/*/agents"])),
+        ("commands", manifest(commands="commands")),
+        ("hooks", manifest() | {"hooks/hooks.json": '{"hooks": []}'}),
+        ("hooks", manifest(hooks=["./gone.json", "./more.json"]) | {"more.json": "{}"}),
+        ("mcp", manifest() | {".mcp.json": '{"db": {"type": "ws", "url": "wss://example.com"}}'}),
+        ("mcp", manifest(mcpServers=3)),
+    ],
+)
+def test_what_is_wrong_with_a_part_that_only_leaves_out_is_no_error(shelf, part, files):
+    files = files | {"skills/a/SKILL.md": skill(), "agents/a.md": "", "lib": ""}
+    kept: PluginPart = "agents" if part == "skills" else "skills"
+
+    error = refusal(shelf, files)
+    plugin = found(shelf, files, LocalPlugin(path="/p", only=(kept,)))
+
+    assert "keep what can be read of it with only: " in (error.hint or "")
+    assert plugin.parts == (kept,)
+    assert shelf.paths(plugin.tree) == sorted(
+        [MANIFEST, "lib", "agents/a.md" if part == "skills" else "skills/a/SKILL.md"]
+    )
+    assert json.loads(shelf.files(plugin.tree)[MANIFEST]) == {"name": "review"}
+    assert refusal(shelf, files, LocalPlugin(path="/p", only=(part,))).hint is None
+
+
 def test_a_link_out_of_the_plugin_is_refused_with_its_path(shelf):
     files = {f"p/{path}": text for path, text in manifest().items()} | {"p/docs/up": "link to ../../secret"}
 
@@ -328,6 +373,19 @@ def test_what_of_a_server_is_not_passed_on_is_a_warning(shelf):
     assert warning == (
         f'"{MANIFEST}" in plugin.local("/home/me/review") has the MCP server "a" '
         "with keys that are not passed on: cwd, timeout"
+    )
+
+
+def test_a_server_whose_url_its_user_is_to_fill_in_is_left_out_with_a_warning(shelf):
+    servers = {"calendar": {"type": "http", "url": ""}, "docs": {"type": "http", "url": "https://example.com/mcp"}}
+
+    plugin = found(shelf, manifest() | {".mcp.json": json.dumps({"mcpServers": servers})})
+
+    assert list(plugin.servers) == ["review:docs"]
+    (warning,) = plugin.warnings
+    assert warning == (
+        '".mcp.json" in plugin.local("/home/me/review") has the MCP server "calendar" '
+        "with no url yet, and it is left out"
     )
 
 

@@ -101,8 +101,36 @@ def test_a_server_that_reads_a_host_variable_is_refused_where_it_would_be_expand
     for refusal in found:
         assert refusal.sentence == (
             'the plugin "lint" has the MCP server "lint:docs", which reads the host variable TOOL; '
-            f"on {kind} a plugin's server cannot"
+            f"on {kind} a plugin's server cannot, but one of the environment's `mcp` can; it has nothing else"
         )
+
+
+@pytest.mark.conforms("106", "112")
+@pytest.mark.parametrize(
+    ("kind", "part", "content"),
+    [
+        ("claude-code", "mcp", {"a": {"command": "${B}${A}"}, "b": {"url": "https://x/${C}"}}),
+        ("codex", "mcp", {"a": {"command": "a", "args": ["${A}"]}}),
+        ("cursor", "hooks", {"Setup": [{"hooks": [{"type": "http"}]}]}),
+        ("antigravity", "hooks", {"SessionEnd": [{"hooks": [{"command": "true"}]}]}),
+    ],
+)
+def test_what_is_advised_to_keep_besides_servers_or_hooks_passes(shelf, kind, part, content):
+    files = FILES | {".mcp.json" if part == "mcp" else "hooks/hooks.json": json.dumps(content)}
+
+    found = refusals([plugin(shelf, files, only=LOADS[kind])], around(kind))
+
+    assert found != ()
+    for refusal in found:
+        kept = refusal.sentence.partition("only: ")[2].split(", ")
+        assert set(kept) == set(LOADS[kind]) - {part}
+        assert refusals([plugin(shelf, files, only=tuple(kept))], around(kind)) == ()
+
+
+def test_the_host_variables_of_a_server_are_one_refusal(shelf):
+    (found,) = refusals([with_servers(shelf, {"a": {"command": "${B}", "args": ["${A}"]}})], around("codex"))
+
+    assert "which reads the host variables A, B; on codex" in found.sentence
 
 
 @pytest.mark.conforms("112")
@@ -149,7 +177,9 @@ def test_a_hook_event_that_the_harness_does_not_run_is_refused(shelf, kind, even
 
     assert rules(found) == ([4] if is_refused else [])
     for refusal in found:
-        assert refusal.sentence == f'the plugin "lint" has hooks for {event}, which {kind} does not run'
+        assert refusal.sentence == (
+            f'the plugin "lint" has hooks for {event}, which {kind} does not run; it has nothing else'
+        )
 
 
 @pytest.mark.parametrize(
@@ -171,18 +201,21 @@ def test_a_hook_type_that_the_harness_does_not_run_is_refused(shelf, kind, hook_
 
     assert rules(found) == ([4] if is_refused else [])
     for refusal in found:
-        assert refusal.sentence == f'the plugin "lint" has hooks of the type {hook_type}, which {kind} does not run'
+        assert refusal.sentence == (
+            f'the plugin "lint" has hooks of the type {hook_type}, which {kind} does not run; it has nothing else'
+        )
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_apps_and_foreign_manifests_are_refused_where_they_would_be_read(shelf, kind):
-    files = {".codex-plugin/plugin.json": "{}", "plugin.json": "{}", ".app.json": "{}"}
+    files = {".codex-plugin/plugin.json": "{}", "plugin.json": "{}", ".app.json": "{}", "skills/a/SKILL.md": skill()}
 
     found = refusals([plugin(shelf, files)], around(kind))
 
     assert rules(found) == {"codex": [5, 6], "antigravity": [6]}.get(kind, [])
     for refusal in found:
         assert kind in refusal.sentence
+        assert refusal.sentence.endswith("; its skills can be given in `skills`") is (refusal.rule == 6)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -118,10 +118,15 @@ def test_beyond_the_limits_of_the_specification_there_is_a_warning(shelf):
     ]
 
 
-def test_a_name_that_is_not_its_directory_is_a_warning(shelf):
-    (warning,) = find_skills(LOCAL, shelf.tree({"b/SKILL.md": skill("a")}), shelf.material).warnings
+def test_names_that_are_not_those_of_their_directories_are_one_warning(shelf):
+    files = {f"{directory}/SKILL.md": skill(name) for directory, name in (("b", "a"), ("c", "c"), ("d", "e"))}
 
-    assert warning == ('"b/SKILL.md" in skill.local("/home/me/skills") names the skill "a", but its directory is "b"')
+    (warning,) = find_skills(LOCAL, shelf.tree(files), shelf.material).warnings
+
+    assert warning == (
+        'skill.local("/home/me/skills") has skills with another name than their directory, and they go by it: '
+        "a (in b), e (in d)"
+    )
 
 
 def test_the_name_of_a_repository_or_package_is_no_directory_to_be_named_after(shelf):
