@@ -16,6 +16,7 @@ from reeval_build.execute.attempt import Attempt, changes_since, run_command
 from reeval_build.execute.context import Context
 from reeval_build.execute.executor import Outcome, execute
 from reeval_build.execute.resolve import resolve
+from reeval_build.model.cells import most_at_once
 from reeval_build.plan.outputs import SnapshotOutput, TreeOutput
 from reeval_build.plan.planner import plan
 from reeval_build.ports.events import ObjectLost
@@ -23,7 +24,7 @@ from reeval_build.ports.objects import LostObjectError
 from reeval_build.stores.local import LocalStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from reeval_build.digest import Digest
     from reeval_build.execute.context import Engines
@@ -76,7 +77,9 @@ class App:
         What killed runs left in the store is removed first.
         """
         self._remove_leftovers(_discard)
-        return execute(graph, self._context, jobs=self._jobs, listen=listen, verify=verify)
+        engines = _Bounded(self._context.engines, most_at_once(planned.cell for planned in graph.cells))
+        context = attrs.evolve(self._context, engines=engines)
+        return execute(graph, context, jobs=self._jobs, listen=listen, verify=verify)
 
     def attempt(
         self, graph: Graph, command: Sequence[str], listen: Listener, *, stdout: BinaryIO, stderr: BinaryIO
@@ -103,7 +106,7 @@ class App:
             if snapshot_of(self.build(graph, listen, verify=True)) != snapshot:
                 raise
             changes = changes_since(snapshot, ran, context)
-        return Attempt(exit_code=ran.exit_code, changes=changes)
+        return Attempt(exit_code=ran.exit_code, changes=changes, was_killed_for_memory=ran.was_killed_for_memory)
 
 
 def snapshot_of(outcome: Outcome) -> SnapshotOutput:
@@ -175,10 +178,29 @@ class _Engines:
             engine.close()
 
 
+class _Bounded:
+    """Engines on which only so many sandboxes of a kind run at once."""
+
+    def __init__(self, engines: Engines, limits: Mapping[str, int]) -> None:
+        self._engines = engines
+        self._limits = limits
+        self._made: dict[str, Engine] = {}
+        self._guard = threading.Lock()
+
+    def __call__(self, kind: str) -> Engine:
+        from reeval_build.engines.bounded import BoundedEngine
+
+        with self._guard:
+            if kind not in self._made:
+                engine, limit = self._engines(kind), self._limits.get(kind)
+                self._made[kind] = engine if limit is None else BoundedEngine(engine, limit)
+            return self._made[kind]
+
+
 def _fake_engine(store: LocalStore) -> Engine:
     from reeval_build.engines.fake.engine import FakeEngine
 
-    return FakeEngine(store.objects, scratch=store.scratch)
+    return FakeEngine(store.objects, scratch=store.scratch, scratch_in=store.scratch_in)
 
 
 def _docker_engine(store: LocalStore) -> Engine:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 
 class ReevalError(Exception):
     """Something outside this program is wrong, and the reader can act on it.
@@ -33,7 +35,12 @@ class PlanError(ReevalError):
 
 
 class InfraError(ReevalError):
-    """The world did not do its part: only what needs it fails (exit 3)."""
+    """The world did not do its part: only what needs it fails (exit 3).
+
+    `category` is the sort of failure, as programs read it.
+    """
+
+    category: ClassVar[str] = "other"
 
 
 class HostError(InfraError):

@@ -101,7 +101,7 @@ _servers = _calls(
         max_size=2,
     ),
 )
-_sizes = st.integers(1, 10**12) | st.sampled_from(["512m", "1.5G", "4096"])
+_sizes = st.integers(1, 10**12) | st.sampled_from(["512m", "1.5G", "4096", "4GiB"])
 _counts = st.integers(1, 1000)
 _steps_of_install = words | st.fixed_dictionaries({"run": words}, optional={"timeout": durations})
 _machine = {
@@ -110,14 +110,21 @@ _machine = {
     "capabilities": st.lists(st.sampled_from(["NET_ADMIN", "sys_ptrace"]), max_size=2),
     "cpus": st.integers(1, 64) | st.floats(0.001, 64),
     "memory": _sizes,
-    "swap": _sizes,
+    "swap": _sizes | st.just(0),
     "pids": _counts,
     "id": words,
     "max_concurrent": _counts,
 }
+
+
+def _limited(helper: Callable[..., Any]) -> Callable[..., Any]:
+    """A helper of containers that gives one with swap memory, too: it takes none without."""
+    return lambda **options: helper(**{**({"memory": "4g"} if "swap" in options else {}), **options})
+
+
 _sandboxes = (
-    _calls(docker, from_=words, engine=st.sampled_from(["docker", "podman"]), **_machine)
-    | _calls(podman, dockerfile=_directories, **_machine)
+    _calls(_limited(docker), from_=words, engine=st.sampled_from(["docker", "podman"]), **_machine)
+    | _calls(_limited(podman), dockerfile=_directories, **_machine)
     | _calls(fake_sandbox, dir=_directories, id=words, max_concurrent=_counts)
 )
 _narrow_steps = st.builds(

@@ -11,7 +11,8 @@ from reeval_build.digest import BLOB, Digest
 from reeval_build.model.egress import POLICIES, AllowHosts
 from reeval_build.model.plugins import LocalPlugin
 from reeval_build.model.skills import LocalSkills
-from reeval_build.model.spec import GitWorkspace, HostFile
+from reeval_build.model.spec import DockerSandbox, FakeSandbox, GitWorkspace, HostFile, InstallStep
+from reeval_build.model.start_options import StartOptions
 from reeval_build.paths import Destination, check_link
 from reeval_build.plan.resolution import (
     FetchedSource,
@@ -190,6 +191,39 @@ specs = st.fixed_dictionaries(
     },
 )
 
+_some = st.none() | st.integers(1, 9)
+_capabilities = st.lists(st.sampled_from(["NET_ADMIN", "sys_ptrace", "CAP_SYS_PTRACE"]), unique=True, max_size=2)
+_directories = st.none() | st.sampled_from(["/d", "/e"])
+start_options = st.builds(
+    StartOptions,
+    cpus=st.none() | st.floats(0.1, 8),
+    memory_bytes=_some,
+    swap_bytes=_some,
+    pids=_some,
+    capabilities=_capabilities.map(frozenset),
+    directory=_directories,
+    max_concurrent=_some,
+)
+sandboxes: dict[type, st.SearchStrategy[Any]] = {
+    DockerSandbox: st.builds(
+        DockerSandbox,
+        image=st.none() | st.sampled_from(["x:1", "y:2"]),
+        dockerfile=_directories,
+        install=st.lists(st.builds(InstallStep, run=words), max_size=1).map(tuple),
+        engine=st.sampled_from(["docker", "podman"]),
+        root=st.booleans(),
+        capabilities=_capabilities.map(tuple),
+        cpus=st.none() | st.floats(0.1, 8),
+        memory=_some | st.just("4g"),
+        swap=_some | st.just("4g"),
+        pids=_some,
+        id=st.none() | words,
+        max_concurrent=_some,
+        start_timeout_s=st.none() | st.just(90.0),
+    ),
+    FakeSandbox: st.builds(FakeSandbox, dir=_directories, id=st.none() | words, max_concurrent=_some),
+}
+
 # Anything at all, with the words that fields look for among it.
 _telling = st.sampled_from(
     [
@@ -274,6 +308,7 @@ works: dict[str, st.SearchStrategy[Any]] = {
         egress=st.sampled_from([*POLICIES, AllowHosts(()), AllowHosts(("a.example",)), AllowHosts(("a", "b.example"))]),
         timeout_s=_time_limits,
         engine=_engines,
+        start=start_options,
     ),
     "snapshot": st.builds(SnapshotWork, layout=_layouts),
     "source": st.builds(

@@ -11,6 +11,7 @@ import click
 
 from reeval_build.app import Settings, opened
 from reeval_build.cli.options import FileToWrite, settings_options
+from reeval_build.execute.failures import killed_for_memory
 from reeval_build.loading.selection import select_cell
 from reeval_build.render.changes import changes_json, changes_text
 from reeval_build.render.progress import Progress
@@ -43,6 +44,9 @@ def run(cell: str, command: tuple[str, ...], settings: Settings, diff_json: Path
         graph = app.plan([chosen])
         output = _Lines(sys.stdout.buffer)
         done = app.attempt(graph, command, Progress(graph), stdout=cast("BinaryIO", output), stderr=sys.stderr.buffer)
+    if done.was_killed_for_memory:
+        sentence = killed_for_memory(chosen.start.memory_bytes)
+        click.echo(f"reeval: {chosen.file}: {chosen.name}: the command {sentence}", err=True)
     click.echo(output.missing_newline + changes_text(chosen, done))
     if diff_json is not None:
         diff_json.write_text(changes_json(chosen, command, done) + "\n", encoding="utf-8")

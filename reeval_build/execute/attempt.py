@@ -36,6 +36,7 @@ class Attempt:
 
     exit_code: int
     changes: tuple[Change, ...]
+    was_killed_for_memory: bool = False
 
 
 @attrs.frozen(kw_only=True)
@@ -45,6 +46,7 @@ class Ran:
     exit_code: int
     entries: tuple[DeltaEntry, ...]
     workspace: Parts
+    was_killed_for_memory: bool
 
 
 def run_command(
@@ -69,10 +71,12 @@ def run_command(
     """
     engine = context.engines(cell.sandbox.kind)
     homes = [PlacedTree(at=engine.layout.home, tree=tree.home, replaces=False) for tree in placed if tree.home]
-    with engine.start(snapshot.state.on_top(*homes), cancel=context.cancel) as sandbox:
+    start = snapshot.state.on_top(*homes)
+    with engine.start(start, options=cell.start, cancel=context.cancel) as sandbox:
         code = sandbox.execute(command, cwd=".", env=dict(cell.merged.literals), stdout=stdout, stderr=stderr)
+        killed = code != 0 and sandbox.was_killed_for_memory()
         entries = sandbox.capture(_Digests())
-    return Ran(exit_code=code, entries=entries, workspace=engine.layout.workspace)
+    return Ran(exit_code=code, entries=entries, workspace=engine.layout.workspace, was_killed_for_memory=killed)
 
 
 def changes_since(snapshot: SnapshotOutput, ran: Ran, context: Context) -> tuple[Change, ...]:

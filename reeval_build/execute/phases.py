@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 from reeval_build.digest import BLOB
 from reeval_build.errors import InfraError
 from reeval_build.execute import trees
+from reeval_build.execute.commands import StepCommand, run_step
 from reeval_build.execute.contents import place_plugin, place_skills
 from reeval_build.execute.failures import StepFailedError
 from reeval_build.execute.plugin_builds import build_plugin
 from reeval_build.execute.sources import read_source
+from reeval_build.model.start_options import UNLIMITED
 from reeval_build.paths import PathError
 from reeval_build.plan.outputs import SnapshotOutput, StateOutput, TreeOutput
 from reeval_build.plan.work import (
@@ -28,7 +30,6 @@ from reeval_build.plan.work import (
     SourceWork,
     WorkspaceWork,
 )
-from reeval_build.ports.engine import CommandTimeoutError
 from reeval_build.state.state import PlacedTree, State
 from reeval_build.state.workspace import is_replaced, tree_at
 from reeval_build.tree.directory import Entry, Kind, walk
@@ -91,27 +92,22 @@ def _state(inputs: Mapping[str, Output]) -> State:
 
 
 def _run_step(work: InstallWork | SetupWork, state: State, context: Context, log: Path) -> StateOutput:
-    env = dict(work.env) if isinstance(work, SetupWork) else {}
-    cwd = work.cwd if isinstance(work, SetupWork) else "/"
+    options = work.start if isinstance(work, SetupWork) else UNLIMITED
+    command = StepCommand(
+        phase=work.phase,
+        run=work.run,
+        cwd=work.cwd if isinstance(work, SetupWork) else "/",
+        env=dict(work.env) if isinstance(work, SetupWork) else {},
+        timeout_s=work.timeout_s,
+        memory_bytes=options.memory_bytes,
+    )
     objects, engine = context.objects, context.engines(work.engine)
     with (
-        engine.start(state, cancel=context.cancel) as sandbox,
+        engine.start(state, options=options, cancel=context.cancel) as sandbox,
         objects.batch() as batch,
         log.open("wb") as output,
     ):
-        try:
-            code = sandbox.execute(
-                ["/bin/sh", "-c", work.run],
-                cwd=cwd,
-                env=env,
-                stdout=output,
-                stderr=output,
-                timeout_s=work.timeout_s,
-            )
-        except CommandTimeoutError as error:
-            raise StepFailedError(work.phase, work.run, error.message, log=log) from error
-        if code != 0:
-            raise StepFailedError(work.phase, work.run, f"failed with exit code {code}", log=log)
+        run_step(command, sandbox, output, log)
         entries = sandbox.capture(batch)
         if is_replaced(engine.layout.workspace, entries):
             raise StepFailedError(work.phase, work.run, "left no directory where the workspace was", log=log)

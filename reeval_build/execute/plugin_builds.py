@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 from reeval_build.content.material import find, is_directory
 from reeval_build.execute import trees
+from reeval_build.execute.commands import StepCommand, run_step
 from reeval_build.execute.failures import StepFailedError
 from reeval_build.paths import display
 from reeval_build.plan.outputs import StateOutput, TreeOutput
-from reeval_build.ports.engine import CommandTimeoutError
 from reeval_build.state.state import PlacedTree
 from reeval_build.state.workspace import apply_entries, is_replaced
 from reeval_build.tree.draft import Draft
@@ -59,16 +59,5 @@ def build_plugin(work: PluginBuildWork, inputs: Mapping[str, Output], context: C
 def _run(work: PluginBuildWork, sandbox: Sandbox, log: Path) -> None:
     with log.open("wb") as output:
         for run in work.run:
-            try:
-                code = sandbox.execute(
-                    ["/bin/sh", "-c", run],
-                    cwd=work.cwd,
-                    env={},
-                    stdout=output,
-                    stderr=output,
-                    timeout_s=PLUGIN_BUILD_TIMEOUT_S,
-                )
-            except CommandTimeoutError as error:
-                raise StepFailedError(work.phase, run, error.message, log=log) from error
-            if code != 0:
-                raise StepFailedError(work.phase, run, f"failed with exit code {code}", log=log)
+            command = StepCommand(phase=work.phase, run=run, cwd=work.cwd, env={}, timeout_s=PLUGIN_BUILD_TIMEOUT_S)
+            run_step(command, sandbox, output, log)

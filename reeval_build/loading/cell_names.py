@@ -42,7 +42,8 @@ def told_apart(cells: Iterable[Known]) -> tuple[Known, ...]:
 def _join(group: list[Known], one: Known) -> None:
     for at, other in enumerate(group):
         if other.cell == one.cell:
-            group[at] = attrs.evolve(other, evals=tuple(dict.fromkeys((*other.evals, *one.evals))))
+            evals = tuple(dict.fromkeys((*other.evals, *one.evals)))
+            group[at] = Known(other.cell.joined(one.cell), evals)
             return
     group.append(one)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import attrs
 
@@ -10,7 +10,11 @@ from reeval_build.model.egress import Egress, effective
 from reeval_build.model.environment import Environment
 from reeval_build.model.harnesses import Harness
 from reeval_build.model.merge import Merged
-from reeval_build.model.spec import Sandbox
+from reeval_build.model.spec import DockerSandbox, Sandbox
+from reeval_build.model.start_options import StartOptions, at_rest, least
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 # No environment can have it in its name.
 BEFORE_EVAL: Final = "#"
@@ -22,17 +26,23 @@ class Cell:
 
     `harness_id` is what the harness is called when that is more than its kind, such as `codex:gpt-5`. `file` is the
     file the environment was found in, as messages name it; `of_eval` the eval it is called after, when evals make
-    several cells of that environment and harness.
+    several cells of that environment and harness. Cells that differ in nothing but how their sandbox starts are equal,
+    and `joined` makes one of them.
     """
 
     environment: Environment
     harness: Harness
     merged: Merged
-    sandbox: Sandbox
+    sandbox: Sandbox = attrs.field(eq=at_rest)
     harness_id: str | None = None
 
     file: str = attrs.field(eq=False)
     of_eval: str | None = attrs.field(default=None, eq=False)
+    start: StartOptions = attrs.field(eq=False)
+
+    @start.default
+    def _start_of_the_sandbox(self) -> StartOptions:
+        return StartOptions.of(self.sandbox)
 
     @property
     def name(self) -> str:
@@ -53,3 +63,25 @@ class Cell:
     def harness_name(self) -> str:
         """What its harness is called: an id, or a kind."""
         return self.harness.kind if self.harness_id is None else self.harness_id
+
+    @property
+    def sandbox_id(self) -> str:
+        """What its sandbox is called: its `id`, else its image, or `fake`. Rule: reeval's wire types, `Cell`."""
+        if self.sandbox.id is not None:
+            return self.sandbox.id
+        return self.sandbox.base_image if isinstance(self.sandbox, DockerSandbox) else self.sandbox.kind
+
+    def joined(self, other: Cell) -> Cell:
+        """The cell that two equal ones are, whose sandbox is given what either asks for."""
+        assert self == other, "only cells of one content are joined"
+        return attrs.evolve(self, start=self.start.joined(other.start))
+
+
+def most_at_once(cells: Iterable[Cell]) -> dict[str, int]:
+    """How many sandboxes of a kind may run at once, for the kinds that a cell says it of: the least of what is said."""
+    limits: dict[str, int] = {}
+    for cell in cells:
+        limit = least(limits.get(cell.sandbox.kind), cell.start.max_concurrent)
+        if limit is not None:
+            limits[cell.sandbox.kind] = limit
+    return limits

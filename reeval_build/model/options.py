@@ -11,6 +11,7 @@ from reeval_build.model.durations import seconds
 from reeval_build.model.reading import Mistake, Refused
 from reeval_build.model.secrets import VARIABLE
 from reeval_build.model.shown import got, is_text, shown
+from reeval_build.model.sizes import size_bytes
 from reeval_build.paths import PathError, display, split
 
 if TYPE_CHECKING:
@@ -18,12 +19,13 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 
+# What engines count in: a signed number of 64 bits.
+_MOST_BYTES: Final = 2**63 - 1
 TOKEN_PREFIXES: Final = ("ghp_", "gho_", "ghs_", "ghu_", "ghr_", "github_pat_", "glpat-")
 
 _HOST: Final = re.compile(
     r"(?:\*\.)?(?:[A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?\.)*[A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?"
 )
-_SIZE: Final = re.compile(r"[0-9]+(?:\.[0-9]+)?[bkmgBKMG]?")
 
 
 def is_list(value: object) -> TypeGuard[Sequence[object]]:
@@ -146,13 +148,19 @@ def _number(value: object) -> float | None:
         return None
 
 
-def size(value: object, _site: Site) -> str | int:
-    """How much memory: bytes, or text such as `512m` or `4g`."""
-    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
-        return count(value, _site)
-    if isinstance(value, str) and _SIZE.fullmatch(value) and float(value.rstrip("bkmgBKMG")) > 0:
-        return value
-    raise Refused(f'must be a number of bytes, or text such as "512m" or "4g" {got(value)}')
+def size(value: object, site: Site) -> str | int:
+    """How much memory, and not none: bytes, or text such as `512m` or `4g`, as it was written."""
+    if size_bytes(value) == 0:
+        raise Refused(f"must be more than nothing {got(value)}")
+    return size_or_none(value, site)
+
+
+def size_or_none(value: object, _site: Site) -> str | int:
+    """As `size`, or none."""
+    found = size_bytes(value)
+    if found is None or found > _MOST_BYTES or not isinstance(value, (str, int)):
+        raise Refused(f'must be a number of bytes, or text such as "512m" or "4g" {got(value)}')
+    return value
 
 
 def duration(example: str) -> Callable[[object, Site], float]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from reeval_build.model.secrets import Secret
 from reeval_build.model.shown import shown
-from reeval_build.model.spec import DockerSandbox, FakeSandbox
+from reeval_build.model.spec import DockerSandbox
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -28,13 +28,13 @@ def _inputs(spec: Spec) -> Iterable[str]:
     return [f"setup step {shown(step.run)} with inputs" for step in spec.setup or () if step.inputs is not None]
 
 
-def _docker(option: str, called: str) -> Callable[[Spec], Iterable[str]]:
+def _docker(option: str) -> Callable[[Spec], Iterable[str]]:
     """An option of `docker`, unless it has its default value."""
     default = getattr(DockerSandbox(), option)
 
     def named(spec: Spec) -> Iterable[str]:
         is_set = isinstance(spec.sandbox, DockerSandbox) and getattr(spec.sandbox, option) != default
-        return [f"{called} of docker()"] if is_set else []
+        return [f"{option} of docker()"] if is_set else []
 
     return named
 
@@ -43,33 +43,20 @@ def _podman(spec: Spec) -> Iterable[str]:
     return ["podman()"] if isinstance(spec.sandbox, DockerSandbox) and spec.sandbox.engine == "podman" else []
 
 
-def _fake(option: str) -> Callable[[Spec], Iterable[str]]:
-    def named(spec: Spec) -> Iterable[str]:
-        is_set = isinstance(spec.sandbox, FakeSandbox) and getattr(spec.sandbox, option) is not None
-        return [f"{option} of fake_sandbox()"] if is_set else []
-
-    return named
-
-
 # Each line names what of a spec is not supported. An entry goes when what it is about is built.
 UNSUPPORTED: Final[tuple[Callable[[Spec], Iterable[str]], ...]] = (
     _secrets,
     _podman,
-    _docker("dockerfile", "dockerfile"),
-    _docker("root", "root"),
-    _docker("capabilities", "capabilities"),
-    _docker("cpus", "cpus"),
-    _docker("memory", "memory"),
-    _docker("swap", "swap"),
-    _docker("pids", "pids"),
-    _docker("id", "id"),
-    _docker("max_concurrent", "max_concurrent"),
-    _docker("start_timeout_s", "start_timeout"),
-    _fake("dir"),
-    _fake("id"),
-    _fake("max_concurrent"),
+    _docker("dockerfile"),
+    _docker("root"),
     _inputs,
 )
+
+_WAYS_OUT: Final = {
+    "podman()": "; docker() with the same options is",
+    "dockerfile of docker()": "; build an image of it and name that as from_",
+    "root of docker()": "; everything in a sandbox runs as root without it",
+}
 
 
 def unsupported(environment: Environment) -> tuple[str, ...]:
@@ -80,7 +67,7 @@ def unsupported(environment: Environment) -> tuple[str, ...]:
 def unsupported_in(spec: Spec, where: str) -> tuple[str, ...]:
     """A problem for everything in a spec that is not supported; `where` is what messages call what says it."""
     return tuple(
-        f"{name} in {where} is not supported by this version of reeval-build yet"
+        f"{name} in {where} is not supported by this version of reeval-build yet{_WAYS_OUT.get(name, '')}"
         for names in UNSUPPORTED
         for name in names(spec)
     )

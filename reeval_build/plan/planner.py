@@ -79,6 +79,7 @@ def _plan_cell(cell: Cell, resolution: Resolution, drawing: Drawing) -> PlannedC
             egress=cell.egress,
             timeout_s=step.timeout_s,
             engine=cell.sandbox.kind,
+            start=cell.start,
         )
         top = drawing.add(Node.of(work, (top,), label=shorten(step.run)), "state")
     skills = plan_skills(contents.skills, cell.harness, drawing)
@@ -171,6 +172,8 @@ def _cell_key(cell: Cell, snapshot: Digest, start: Iterable[Parent]) -> Digest:
         "egress": {"allow": list(egress.hosts)} if isinstance(egress, AllowHosts) else egress,
         "placed": [[parent.role, parent.recipe] for parent in start],
     }
+    if cell.sandbox.id is not None:
+        starts_with["sandbox"] = cell.sandbox.id
     return CELL.digest(canon.encode([cell.environment.name, layers, cell.harness_name, snapshot, starts_with]))
 
 
@@ -181,6 +184,11 @@ def _warnings(cell: Cell, contents: Contents, resolution: Resolution) -> Iterabl
         yield (
             f'{cell.file}: egress of the environment "{cell.environment.name}" is recorded, not enforced: '
             "steps and `run` have the engine's own network"
+        )
+    if getattr(cell.sandbox, "start_timeout_s", None) is not None:
+        yield (
+            f'{cell.file}: start_timeout of the sandbox of the environment "{cell.environment.name}" is ignored: an '
+            "engine that does not answer in time is a failure anyway"
         )
     if merged.workspace is not None:
         found = resolution.workspaces[merged.workspace]

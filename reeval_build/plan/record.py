@@ -45,7 +45,8 @@ class EgressRecord:
 class CellRecord:
     """A cell whose snapshot is built: what a reader of results needs to know what it ran in.
 
-    `phase_keys` are the recipe keys of its nodes, in the order of the graph; `overrides` is what a layer replaced.
+    `sandbox` is a kind, and `sandbox_id` what the sandbox is called. `phase_keys` are the recipe keys of its nodes, in
+    the order of the graph; `overrides` is what a layer replaced.
     """
 
     name: str
@@ -63,6 +64,8 @@ class CellRecord:
     snapshot: str
     phase_keys: tuple[tuple[str, str], ...]
     warnings: tuple[str, ...]
+    # Records of before it was there have none.
+    sandbox_id: str = ""
 
 
 def cell_record(planned: PlannedCell, graph: Graph, snapshot: Output) -> CellRecord:
@@ -85,6 +88,7 @@ def cell_record(planned: PlannedCell, graph: Graph, snapshot: Output) -> CellRec
         snapshot=content_of(snapshot).hex,
         phase_keys=tuple((node.phase, node.recipe.hex) for node in above),
         warnings=planned.warnings,
+        sandbox_id=cell.sandbox_id,
     )
 
 

@@ -11,6 +11,7 @@ from reeval_build.model.egress import Egress
 from reeval_build.model.plugins import PluginSource
 from reeval_build.model.skills import SkillSource
 from reeval_build.model.spec import FileContent, GitWorkspace
+from reeval_build.model.start_options import UNLIMITED, StartOptions
 from reeval_build.paths import Destination
 from reeval_build.plan.resolution import ResolvedPlugin, ResolvedSource, ResolvedTree
 from reeval_build.plan.sources import SourceKind
@@ -197,7 +198,10 @@ class RootWork:
 
 @attrs.frozen(kw_only=True)
 class SetupWork:
-    """One command of an environment's setup, with what it can see and reach. `egress` is as `effective` gives it."""
+    """One command of an environment's setup, with what it can see and reach.
+
+    `egress` is as `effective` gives it. `start` is what the sandbox may use in which it runs.
+    """
 
     phase: ClassVar[str] = "setup"
     schema: ClassVar[int] = 2
@@ -209,6 +213,7 @@ class SetupWork:
 
     timeout_s: float = attrs.field(eq=False)
     engine: str = attrs.field(eq=False)
+    start: StartOptions = attrs.field(eq=False, default=UNLIMITED)
 
 
 @attrs.frozen(kw_only=True)
@@ -258,8 +263,10 @@ def _value(value: object) -> canon.Value:
 
 
 def joined(one: Work, other: Work) -> Work:
-    """The work of one node that two cells ask for: equal work, with the longer of two time limits."""
+    """The work of one node that two cells ask for: equal work, under the more generous of two limits."""
     assert one == other, "nodes of one key have equal work"
     if isinstance(one, (InstallWork, SetupWork)) and isinstance(other, (InstallWork, SetupWork)):
-        return attrs.evolve(one, timeout_s=max(one.timeout_s, other.timeout_s))
+        one = attrs.evolve(one, timeout_s=max(one.timeout_s, other.timeout_s))
+    if isinstance(one, SetupWork) and isinstance(other, SetupWork):
+        one = attrs.evolve(one, start=one.start.joined(other.start))
     return one

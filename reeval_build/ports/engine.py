@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from reeval_build.errors import InfraError
+from reeval_build.model.start_options import UNLIMITED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -12,13 +13,20 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from reeval_build.model.spec import Sandbox as SandboxSpec
+    from reeval_build.model.start_options import StartOptions
     from reeval_build.plan.resolution import Base
     from reeval_build.ports.objects import Batch
     from reeval_build.state.delta import DeltaEntry
     from reeval_build.state.state import Layout, State
 
 
-class EngineAwayError(InfraError):
+class EngineError(InfraError):
+    """The engine did not do its part."""
+
+    category: ClassVar[str] = "engine"
+
+
+class EngineAwayError(EngineError):
     """The engine does not answer."""
 
 
@@ -66,6 +74,15 @@ class Sandbox(Protocol):
             InfraError: when the engine fails.
         """
 
+    def was_killed_for_memory(self) -> bool:
+        """Whether a process of the sandbox was killed because its memory, or the machine's, was used up.
+
+        False where that cannot be told. Asked after a command that failed, and before `capture`.
+
+        Raises:
+            InfraError: when the engine fails.
+        """
+
     def capture(self, batch: Batch) -> tuple[DeltaEntry, ...]:
         """End every process of the sandbox, then read what differs from the state it started from.
 
@@ -95,10 +112,13 @@ class Engine(Protocol):
     def close(self) -> None:
         """Close what is open; nothing is asked of it afterwards."""
 
-    def start(self, state: State, *, cancel: Cancellation) -> AbstractContextManager[Sandbox]:
+    def start(
+        self, state: State, *, options: StartOptions = UNLIMITED, cancel: Cancellation
+    ) -> AbstractContextManager[Sandbox]:
         """A sandbox whose file system is `state`; nothing of it is left when the block ends.
 
-        The base of `state` must have been resolved by this engine object before.
+        The base of `state` must have been resolved by this engine object before. An engine leaves out what of
+        `options` it has no notion of; how many sandboxes run at once is up to the caller.
 
         Raises:
             EngineAwayError: when the engine does not answer.

@@ -36,7 +36,13 @@ def changes_json(cell: Cell, command: Sequence[str], done: Attempt) -> str:
         }
         for change in done.changes
     ]
-    value = {"cell": cell.name, "command": list(command), "exit_code": done.exit_code, "changes": changes}
+    value = {
+        "cell": cell.name,
+        "command": list(command),
+        "exit_code": done.exit_code,
+        "killed_for_memory": done.was_killed_for_memory,
+        "changes": changes,
+    }
     return json.dumps(value, indent=2)
 
 

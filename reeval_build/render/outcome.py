@@ -12,6 +12,7 @@ from reeval_build.ports.events import Status
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from reeval_build.errors import InfraError
     from reeval_build.execute.executor import Outcome
 
 _DIGITS = 3
@@ -35,6 +36,7 @@ def outcome_json(outcome: Outcome) -> str:
             "label": node.label,
             "status": outcome.results[recipe].status.value,
             "seconds": round(outcome.results[recipe].seconds, _DIGITS),
+            "failure": _failure(outcome.results[recipe].problem),
             "cells": list(cells_of[recipe]),
         }
         for recipe, node in outcome.graph.nodes.items()
@@ -57,6 +59,10 @@ def failures(outcome: Outcome) -> list[str]:
     ]
 
 
+def _failure(problem: InfraError | None) -> dict[str, str] | None:
+    return None if problem is None else {"category": problem.category, "message": str(problem)}
+
+
 def _list(names: Iterable[str]) -> str:
     return ", ".join(dict.fromkeys(names))
 
@@ -70,6 +76,7 @@ def _cells(outcome: Outcome) -> list[dict[str, str | None]]:
                 "name": planned.cell.name,
                 "environment": planned.cell.environment.name,
                 "harness": planned.cell.harness.kind,
+                "sandbox": planned.cell.sandbox_id,
                 "key": planned.key.hex,
                 "snapshot": None if output is None else content_of(output).hex,
                 "status": cell_status(outcome, outcome.graph.above(*planned.tops)).value,

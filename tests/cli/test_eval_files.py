@@ -342,6 +342,48 @@ def test_harnesses_of_one_id_and_different_places_are_numbered(project: Project,
     assert "CLAUDE.md\n" in evals("run", "e@fake#x (2)", "--", "ls").stdout
 
 
+def test_cells_that_differ_in_how_their_sandbox_starts_are_one(project: Project, evals: ReevalBuild) -> None:
+    places = [project.directory / name for name in ("a", "b")]
+    write_evals(
+        project,
+        f"""
+        e = define_environment("e", {{"setup": ["echo made > made"]}})
+
+        @evaluate("x", {{"environment": e, "sandbox": {{"kind": "fake", "dir": "{places[0]}"}}}})
+        def x(c): ...
+
+        @evaluate("y", {{"environment": e, "sandbox": {{"kind": "fake", "dir": "{places[1]}", "maxConcurrent": 1}}}})
+        def y(c): ...
+        """,
+    )
+
+    assert names(evals.build(FILE)) == ["e@fake"]
+
+
+def test_cells_that_differ_in_what_their_sandbox_is_called_are_several(project: Project, evals: ReevalBuild) -> None:
+    write_evals(
+        project,
+        """
+        e = define_environment("e", {})
+
+        @evaluate("x", {"environment": e, "sandbox": {"kind": "fake", "id": "one"}})
+        def x(c): ...
+
+        @evaluate("y", {"environment": e, "sandbox": {"kind": "fake", "id": "two"}})
+        def y(c): ...
+        """,
+    )
+
+    built = evals.build(FILE)
+
+    assert [(cell["name"], cell["sandbox"]) for cell in built.value["cells"]] == [
+        ("e@fake#x", "one"),
+        ("e@fake#y", "two"),
+    ]
+    assert len({cell["key"] for cell in built.value["cells"]}) == 2
+    assert len({cell["snapshot"] for cell in built.value["cells"]}) == 1
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -357,7 +399,10 @@ def test_harnesses_of_one_id_and_different_places_are_numbered(project: Project,
             ),
         ),
         ('"env": {"A": {"kind": "secret"}}', f'the secret env.A in evaluate("x") {NOT_YET}'),
-        ('"sandbox": docker(memory="4g")', f'memory of docker() in evaluate("x") {NOT_YET}'),
+        (
+            '"sandbox": docker(root=True)',
+            f'root of docker() in evaluate("x") {NOT_YET}; everything in a sandbox runs as root without it',
+        ),
         ('"sandbox": docker(colour="red")', 'sandbox in evaluate("x"): docker() has no option colour'),
         (
             '"harness": {"kind": "cline"}',
@@ -460,7 +505,6 @@ def test_a_file_that_cannot_be_loaded_is_refused(project: Project, evals: Reeval
             examples.ONE,
             [
                 f'the secret env.NPM_TOKEN in defineEnvironment("base") {NOT_YET}',
-                f'memory of docker() in defineEnvironment("base") {NOT_YET}',
             ],
         ),
         (examples.THREE, [f'the secret env.KEY_NAME in evaluate("greets in en (#0)") {NOT_YET}']),

@@ -253,10 +253,11 @@ def test_the_json_has_what_was_before_and_what_is_after(built: ReevalBuild, tmp_
 
     value = json.loads((tmp_path / "it.json").read_text())
 
-    assert list(value) == ["cell", "command", "exit_code", "changes"]
+    assert list(value) == ["cell", "command", "exit_code", "killed_for_memory", "changes"]
     assert value["cell"] == "base@fake"
     assert value["command"] == ["sh", "-c", script + "; exit 3"]
     assert value["exit_code"] == 3
+    assert value["killed_for_memory"] is False
     by_path = {change["path"]: change for change in value["changes"]}
     assert {tuple(change) for change in value["changes"]} == {("path", "change", "before", "after")}
     assert _file(by_path["README.md"]["before"]) == {"type": "file", "executable": False, "size": 8}

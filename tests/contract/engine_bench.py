@@ -12,6 +12,7 @@ import attrs
 
 from reeval_build.digest import BLOB, DELTA, TREE, Digest
 from reeval_build.model.spec import DockerSandbox, FakeSandbox
+from reeval_build.model.start_options import UNLIMITED
 from reeval_build.ports.engine import Engine
 from reeval_build.ports.objects import Objects
 from reeval_build.state import delta as deltas
@@ -24,6 +25,7 @@ from reeval_build.tree.draft import Draft
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from reeval_build.model.start_options import StartOptions
     from reeval_build.paths import Parts
     from reeval_build.ports.engine import Sandbox
     from reeval_build.ports.objects import Batch
@@ -67,9 +69,9 @@ class Bench:
         return state.on_top(PlacedTree(at=at, tree=tree, replaces=replaces))
 
     @contextmanager
-    def start(self, state: State) -> Iterator[Sandbox]:
+    def start(self, state: State, options: StartOptions = UNLIMITED) -> Iterator[Sandbox]:
         """A sandbox that nobody stops."""
-        with self.engine.start(state, cancel=threading.Event()) as sandbox:
+        with self.engine.start(state, options=options, cancel=threading.Event()) as sandbox:
             yield sandbox
 
     def step(self, state: State, script: str) -> State:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from reeval_build.errors import CancelledError
+from reeval_build.model.start_options import StartOptions
 from reeval_build.ports.engine import CommandTimeoutError
 from tests.contract.engine_bench import Bench, run, shell, succeed
 
@@ -37,6 +38,25 @@ class CommandContract:
 
         with bench.start(bench.workspace()) as sandbox:
             assert {script: shell(sandbox, script)[0] for script in codes} == codes
+
+    def test_a_command_that_failed_by_itself_was_not_killed_for_memory(self, bench: Bench):
+        with bench.start(bench.workspace()) as sandbox:
+            assert shell(sandbox, "exit 3")[0] == 3
+            assert not sandbox.was_killed_for_memory()
+            assert shell(sandbox, "kill -KILL $$")[0] == 137
+            assert not sandbox.was_killed_for_memory()
+
+    def test_what_a_sandbox_may_use_changes_nothing_of_what_a_command_leaves(self, bench: Bench):
+        state = bench.workspace({"a": b"a"})
+        options = StartOptions(
+            cpus=500, memory_bytes=2**30, swap_bytes=0, pids=1000, capabilities=frozenset({"NET_ADMIN"})
+        )
+
+        with bench.start(state, options) as sandbox, bench.objects.batch() as batch:
+            succeed(sandbox, "echo more >> a")
+            limited = state.on_top(bench.capture(sandbox, batch))
+
+        assert bench.tree(limited) == bench.tree(bench.step(state, "echo more >> a"))
 
     def test_a_program_that_is_not_there_is_an_exit_code_and_a_message(self, bench: Bench):
         with bench.start(bench.workspace()) as sandbox:

@@ -8,8 +8,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import attrs
 import pytest
 
+from reeval_build.engines.bounded import BoundedEngine
 from reeval_build.engines.fake.engine import FakeEngine
 from reeval_build.model.spec import FakeSandbox
 from reeval_build.stores.local import LocalStore
@@ -28,7 +30,7 @@ def bench_in(directory: Path, objects: Objects) -> Bench:
     scratch = directory / "scratch"
     scratch.mkdir()
     return Bench(
-        engine=FakeEngine(objects, scratch=scratch),
+        engine=FakeEngine(objects, scratch=scratch, scratch_in=lambda above: above),
         objects=objects,
         sandbox=FakeSandbox(),
         leftovers=lambda: [path.name for path in scratch.iterdir()],
@@ -40,6 +42,16 @@ class TestFakeEngine(EngineContract):
     def bench(self, tmp_path: Path) -> Iterator[Bench]:
         with LocalStore(tmp_path / "store") as store:
             yield bench_in(tmp_path, store.objects)
+
+
+class TestBoundedEngine(EngineContract):
+    """What bounds an engine is one itself."""
+
+    @pytest.fixture
+    def bench(self, tmp_path: Path) -> Iterator[Bench]:
+        with LocalStore(tmp_path / "store") as store:
+            bench = bench_in(tmp_path, store.objects)
+            yield attrs.evolve(bench, engine=BoundedEngine(bench.engine, 8))
 
 
 def test_what_is_written_through_one_hard_link_is_read_through_the_other(tmp_path: Path) -> None:

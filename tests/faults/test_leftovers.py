@@ -49,6 +49,34 @@ def test_the_sandbox_and_the_processes_of_a_killed_run_are_removed_by_the_next(
     assert_nothing_is_left(reeval.store)
 
 
+def test_the_sandbox_that_a_killed_run_had_elsewhere_is_removed_by_the_next_of_any_environment(
+    project: Project, reeval: ReevalBuild, tmp_path: Path
+) -> None:
+    signals, elsewhere = tmp_path, tmp_path / "elsewhere" / "deep"
+    project.define(
+        f"""
+        killed = define_environment("killed", {{
+            "sandbox": fake_sandbox(dir="{elsewhere}"),
+            "setup": ["echo made > made; touch {signals}/begun; sleep 1000"],
+        }})
+        """,
+        path="killed.py",
+    )
+    project.define('other = define_environment("other", {"sandbox": fake_sandbox()})', path="other.py")
+    killed = reeval.start("build", "killed.py")
+    wait_until((signals / "begun").exists)
+    kill(killed, group=False)
+    (elsewhere / "the user's").mkdir()
+    assert sandbox_processes(elsewhere)
+    assert any(path.endswith("/workspace/made") for path in listing(elsewhere))
+
+    reeval("build", "other.py")
+
+    assert_nothing_is_left(reeval.store)
+    assert listing(elsewhere) == ["the user's"]
+    wait_until(lambda: not sandbox_processes(elsewhere))
+
+
 def test_what_a_command_made_unreadable_is_removed_too(project: Project, reeval: ReevalBuild, tmp_path: Path) -> None:
     signals = tmp_path
     project.define(

@@ -6,6 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reeval_build import canon, define_environment
+from reeval_build.model.spec import DockerSandbox, FakeSandbox
+from reeval_build.model.start_options import StartOptions
 from reeval_build.plan.graph import Node, Parent, content_key
 from reeval_build.plan.work import PHASES, PlacedFile, SetupWork, joined, material
 from tests import strategies
@@ -91,6 +93,34 @@ def test_the_longer_time_limit_counts_in_either_order(work, one, other):
         max(one, other),
         max(one, other),
     ]
+
+
+@given(strategies.works["setup"], strategies.start_options, strategies.start_options)
+def test_a_step_that_cells_share_is_given_what_each_of_them_asks_for(work, one, other):
+    first, second = (attrs.evolve(work, start=options) for options in (one, other))
+
+    both = joined(first, second)
+
+    assert isinstance(both, SetupWork)
+    assert both.start == one.joined(other)
+
+
+@pytest.mark.conforms("78", "fault 18")
+@pytest.mark.parametrize("kind", [DockerSandbox, FakeSandbox])
+@given(data=st.data(), spec=strategies.specs)
+def test_no_option_that_decides_how_a_sandbox_starts_or_what_it_is_called_changes_a_node(kind, data, spec):
+    sandbox, donor = (data.draw(strategies.sandboxes[kind]) for _ in range(2))
+    name = data.draw(st.sampled_from([field.name for field in attrs.fields(kind) if field.name in _IN_NO_KEY]))
+    changed = attrs.evolve(sandbox, **{name: getattr(donor, name)})
+
+    planned = cell(define_environment("e", spec))
+    graphs = [graph_of(attrs.evolve(planned, sandbox=one, start=StartOptions.of(one))) for one in (sandbox, changed)]
+
+    assert graphs[0].nodes == graphs[1].nodes
+    assert (graphs[0].cells[0].key == graphs[1].cells[0].key) == (sandbox.id == changed.id)
+
+
+_IN_NO_KEY = {"cpus", "memory", "swap", "pids", "capabilities", "max_concurrent", "dir", "start_timeout_s", "id"}
 
 
 @given(strategies.specs, strategies.environment_names, st.sampled_from(["fake", "claude-code", "codex"]))

@@ -12,6 +12,7 @@ import attrs
 from reeval_build.digest import BLOB, DELTA, TREE
 from reeval_build.engines.docker import DockerEngine
 from reeval_build.model.spec import DockerSandbox
+from reeval_build.model.start_options import UNLIMITED
 from reeval_build.paths import split
 from reeval_build.state import delta as deltas
 from reeval_build.state.state import PlacedTree, State, StepDelta
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from reeval_build.digest import Digest
     from reeval_build.engines.docker.sandbox import ContainerSandbox
+    from reeval_build.model.start_options import StartOptions
     from reeval_build.ports.engine import Sandbox
     from reeval_build.ports.objects import Batch, Objects
     from reeval_build.state.delta import DeltaEntry
@@ -71,9 +73,9 @@ class Workbench:
         return State(self.engine.resolve(DockerSandbox(image=image), cancel=threading.Event()).identity)
 
     @contextmanager
-    def sandbox(self, state: State) -> Iterator[ContainerSandbox]:
+    def sandbox(self, state: State, options: StartOptions = UNLIMITED) -> Iterator[ContainerSandbox]:
         """A sandbox of a state."""
-        with self.engine.start(state, cancel=self.cancel) as sandbox:
+        with self.engine.start(state, options=options, cancel=self.cancel) as sandbox:
             yield sandbox
 
     def run(self, state: State, script: str) -> Result:

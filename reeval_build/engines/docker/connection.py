@@ -12,7 +12,7 @@ from requests.exceptions import RequestException
 from urllib3.exceptions import HTTPError
 
 from reeval_build.errors import InfraError
-from reeval_build.ports.engine import EngineAwayError
+from reeval_build.ports.engine import EngineAwayError, EngineError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -24,7 +24,7 @@ _QUICK_S: Final = 30
 _PATIENT_S: Final = 600
 
 
-class EngineRefusalError(InfraError):
+class EngineRefusalError(EngineError):
     """The engine answers, but did not do what it was asked."""
 
     def __init__(self, doing: str, reason: str, *, hint: str | None = None) -> None:

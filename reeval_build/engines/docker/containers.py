@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from docker.errors import APIError, NotFound
 from docker.types import LogConfig
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from reeval_build.engines.docker.connection import Connection
+    from reeval_build.model.start_options import StartOptions
 
 OWNER_LABEL: Final = "reeval-build.owner"
 USER: Final = "0:0"
@@ -23,15 +24,17 @@ USER: Final = "0:0"
 # Waits for ever in a child, and collects the processes that others leave behind meanwhile: with nothing but a shell.
 _IDLE: Final = ["/bin/sh", "-c", "(read -r _); :"]
 _HOST_NAME: Final = "sandbox"
+_PERIOD_US: Final = 100_000
+_LEAST_QUOTA_US: Final = 1000
 
 
 @contextmanager
-def running(connection: Connection, image: str, *, owner: str) -> Iterator[str]:
+def running(connection: Connection, image: str, options: StartOptions, *, owner: str) -> Iterator[str]:
     """A container of `image` in which nothing happens by itself; it is gone when the block ends, however it ends."""
     # Known before the container is: so it is found even when the answer to its making never arrives.
     name = f"reeval-build-{secrets.token_hex(8)}"
     try:
-        _start(connection, image, name, owner)
+        _start(connection, image, name, options, owner)
         yield name
     finally:
         # What ran in it is not undone for this: what stays is a leftover, and removed when this process has ended.
@@ -53,7 +56,7 @@ def remove_leftovers(connection: Connection) -> None:
                     quick.remove_image(image["Id"], force=True, noprune=True)
 
 
-def _start(connection: Connection, image: str, name: str, owner: str) -> None:
+def _start(connection: Connection, image: str, name: str, options: StartOptions, owner: str) -> None:
     api = connection.patient
     with connection.asked_to("start a sandbox"):
         api.create_container(
@@ -68,9 +71,22 @@ def _start(connection: Connection, image: str, name: str, owner: str) -> None:
             working_dir="/",
             # The SDK would put what the client's settings say about proxies into the container's environment.
             use_config_proxy=False,
-            host_config=api.create_host_config(init=False, log_config=LogConfig(type="none")),
+            host_config=api.create_host_config(init=False, log_config=LogConfig(type="none"), **_limits(options)),
         )
         api.start(name)
+
+
+def _limits(options: StartOptions) -> dict[str, Any]:
+    """A container's share of the machine, as the engine is told of it."""
+    limits: dict[str, Any] = {"cap_add": sorted(options.capabilities) or None, "pids_limit": options.pids}
+    if options.memory_bytes is not None:
+        limits["mem_limit"] = options.memory_bytes
+        limits["memswap_limit"] = options.memory_bytes + (options.swap_bytes or 0)
+    if options.cpus is not None:
+        # Not `nano_cpus`, which an engine refuses when it has fewer processors: those are then all there is to use.
+        limits["cpu_period"] = _PERIOD_US
+        limits["cpu_quota"] = max(_LEAST_QUOTA_US, round(options.cpus * _PERIOD_US))
+    return limits
 
 
 def _remove(connection: Connection, name: str) -> None:

@@ -22,6 +22,7 @@ from reeval_build.engines.docker.upper import read_upper
 from reeval_build.engines.owner import current_owner
 from reeval_build.errors import CancelledError
 from reeval_build.model.spec import DockerSandbox
+from reeval_build.model.start_options import UNLIMITED
 from reeval_build.plan.resolution import Base
 from reeval_build.state.state import Layout
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from reeval_build.model.spec import Sandbox as SandboxSpec
+    from reeval_build.model.start_options import StartOptions
     from reeval_build.ports.engine import Cancellation
     from reeval_build.ports.objects import Batch, Objects
     from reeval_build.state.delta import DeltaEntry
@@ -78,23 +80,25 @@ class DockerEngine:
         return Base(identity=image.identity, platform=image.platform)
 
     @contextmanager
-    def start(self, state: State, *, cancel: Cancellation) -> Iterator[ContainerSandbox]:
+    def start(
+        self, state: State, *, options: StartOptions = UNLIMITED, cancel: Cancellation
+    ) -> Iterator[ContainerSandbox]:
         """See `ports.engine.Engine.start`."""
         parts = self._connected()
         known = self._prepared(parts.connection)
         with ExitStack() as held:
-            container = self._begin(state, parts, held, cancel)
+            container = self._begin(state, options, parts, held, cancel)
             read_delta = partial(self._read_delta, parts.connection, known)
             yield ContainerSandbox(parts.connection, container, read_delta, cancel=cancel)
 
-    def _begin(self, state: State, parts: _Parts, held: ExitStack, cancel: Cancellation) -> str:
+    def _begin(self, state: State, options: StartOptions, parts: _Parts, held: ExitStack, cancel: Cancellation) -> str:
         """Start a container of `state`, again if somebody removes its image, or it, before it runs."""
         for tries_left in reversed(range(_TRIES)):
             image = parts.images.provide(state, cancel=cancel)
             if cancel.is_set():
                 raise CancelledError
             try:
-                return held.enter_context(running(parts.connection, image, owner=current_owner()))
+                return held.enter_context(running(parts.connection, image, options, owner=current_owner()))
             except EngineRefusalError:
                 if not tries_left:
                     raise

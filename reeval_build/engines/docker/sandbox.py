@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import posixpath
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from docker.errors import APIError
 
+from reeval_build.engines.docker.connection import EngineRefusalError
 from reeval_build.engines.docker.containers import USER
 from reeval_build.engines.docker.output import CommandOutput, Demultiplexer, started
 from reeval_build.errors import CancelledError, InfraError
@@ -33,6 +36,12 @@ WORKSPACE: Final = "/workspace"
 HOME: Final = "/root"
 
 _IN_DIRECTORY: Final = 'cd -- "$1" || exit; shift; exec "$@"'
+_MEMORY_KILLS: Final = """\
+for file in /sys/fs/cgroup/memory.events /sys/fs/cgroup/memory/memory.oom_control; do
+  [ -r "$file" ] && while read -r name count; do [ "$name" = oom_kill ] && echo "$count"; done < "$file"
+done
+"""
+_COUNTING_S: Final = 10.0
 _TICK_S: Final = 0.1
 _SILENCE_S: Final = 2.0
 _NOT_RUNNING: Final = 409
@@ -76,6 +85,24 @@ class ContainerSandbox:
             self._stop(stop)
             raise
         return exit_code
+
+    def was_killed_for_memory(self) -> bool:
+        """See `ports.engine.Sandbox.was_killed_for_memory`.
+
+        The kernel counts in the sandbox's control group, which is what the sandbox sees as its own. The engine's word
+        comes when a container has ended, and not for every command in it.
+        """
+        counts = io.BytesIO()
+        command = ["/bin/sh", "-c", _MEMORY_KILLS]
+        with suppress(EngineRefusalError, CommandTimeoutError):
+            self.execute(command, cwd="/", env={}, stdout=counts, stderr=io.BytesIO(), timeout_s=_COUNTING_S)
+        found = [int(line) for line in counts.getvalue().splitlines() if line.isdigit()]
+        return any(found) if found else self._is_said_to_be_killed_for_memory()
+
+    def _is_said_to_be_killed_for_memory(self) -> bool:
+        self._end()
+        with self._connection.asked_to("look at a container"):
+            return bool(self._connection.quick.inspect_container(self.container)["State"]["OOMKilled"])
 
     def capture(self, batch: Batch) -> tuple[DeltaEntry, ...]:
         """See `ports.engine.Sandbox.capture`."""

@@ -16,14 +16,16 @@ from reeval_build.engines.fake.processes import encoded, run
 from reeval_build.engines.fake.removal import remove
 from reeval_build.engines.fake.restore import Restored, restore
 from reeval_build.engines.fake.scan import scan
+from reeval_build.model.start_options import UNLIMITED
 from reeval_build.plan.resolution import Base
 from reeval_build.state.state import Layout
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import BinaryIO
 
     from reeval_build.model.spec import Sandbox as SandboxSpec
+    from reeval_build.model.start_options import StartOptions
     from reeval_build.ports.engine import Cancellation
     from reeval_build.ports.objects import Batch, Objects
     from reeval_build.state.delta import DeltaEntry
@@ -38,15 +40,21 @@ _TEMPORARY: Final = "tmp"
 class FakeEngine:
     """See `ports.engine.Engine`.
 
-    A sandbox is a new directory below `scratch` with `workspace`, `home` and `tmp` in it; commands run on the host,
-    as the user, with `PATH` of the host and nothing else of its environment. Nothing is isolated.
+    A sandbox is a new directory with `workspace`, `home` and `tmp` in it; commands run on the host, as the user, with
+    `PATH` of the host and nothing else of its environment. Nothing is isolated, and nothing is limited.
+
+    Args:
+        objects: where the trees and deltas of states are.
+        scratch: the directory in which sandboxes are made.
+        scratch_in: gives the directory for those that are to be made in one of the user's.
     """
 
     layout = _LAYOUT
 
-    def __init__(self, objects: Objects, *, scratch: Path) -> None:
+    def __init__(self, objects: Objects, *, scratch: Path, scratch_in: Callable[[Path], Path]) -> None:
         self._objects = objects
         self._scratch = scratch
+        self._scratch_in = scratch_in
 
     def resolve(self, sandbox: SandboxSpec, *, cancel: Cancellation) -> Base:  # noqa: ARG002 - the port's signature
         """See `ports.engine.Engine.resolve`. The base is nothing, on this kind of machine."""
@@ -57,9 +65,10 @@ class FakeEngine:
         """See `ports.engine.Engine.close`. Nothing is open."""
 
     @contextmanager
-    def start(self, state: State, *, cancel: Cancellation) -> Iterator[FakeSandbox]:
-        """See `ports.engine.Engine.start`."""
-        directory = Path(tempfile.mkdtemp(prefix="fake-", dir=self._scratch)).resolve()
+    def start(self, state: State, *, options: StartOptions = UNLIMITED, cancel: Cancellation) -> Iterator[FakeSandbox]:
+        """See `ports.engine.Engine.start`. Of the options only the directory is heeded."""
+        above = self._scratch if options.directory is None else self._scratch_in(Path(options.directory))
+        directory = Path(tempfile.mkdtemp(prefix="fake-", dir=above)).resolve()
         try:
             (directory / _TEMPORARY).mkdir(mode=0o755)
             restored = restore(state, os.fsencode(directory), _PLACES, self._objects)
@@ -106,6 +115,10 @@ class FakeSandbox:
             timeout_s=timeout_s,
             cancel=self._cancel,
         )
+
+    def was_killed_for_memory(self) -> bool:
+        """See `ports.engine.Sandbox.was_killed_for_memory`. The host does not say."""
+        return False
 
     def capture(self, batch: Batch) -> tuple[DeltaEntry, ...]:
         """See `ports.engine.Sandbox.capture`. No process is left to end: `execute` has seen to it."""

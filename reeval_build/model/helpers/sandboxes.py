@@ -18,6 +18,7 @@ from reeval_build.model.options import (
     many,
     one_of,
     size,
+    size_or_none,
     text,
 )
 from reeval_build.model.reading import Mistake, Option, Refused, Shape, make
@@ -45,14 +46,19 @@ def docker(**options: Unpack[DockerOptions]) -> DockerSandbox:
         capabilities: Linux capabilities that a sandbox has besides the engine's default ones.
         cpus: how many processors a sandbox may use.
         memory: how much memory it may use: bytes, or text such as `"4g"`.
-        swap: how much swap space it may use, in the same way.
+        swap: how much swap space it may use besides, in the same way; the default is as much again, and 0 is none.
         pids: how many processes it may have at once.
         id: how cells name this sandbox.
         max_concurrent: how many attempts may run at once on this kind of sandbox.
-        start_timeout: how long a sandbox may take to start. It decides nothing of what is built.
+        start_timeout: how long a sandbox may take to start. reeval-python has it, reeval does not: it is ignored, and
+            a plan warns of it.
+
+    What `cpus`, `memory`, `swap`, `pids` and `capabilities` say counts for setup steps and for `run`. Install steps
+    run without: what they leave belongs to everyone who has the image. None of it enters a key.
 
     Raises:
-        DefinitionError: with every option that is not as above, and for an image beside a Dockerfile.
+        DefinitionError: with every option that is not as above, for an image beside a Dockerfile, and for swap
+            without memory.
     """
     return _container(options)
 
@@ -76,7 +82,8 @@ def fake_sandbox(*, dir: str | None = None, id: str | None = None, max_concurren
     """A directory on the host instead of a container: needs no engine, isolates nothing.
 
     Args:
-        dir: where it is made, relative to the calling file; the default is the place for temporary files.
+        dir: the directory in which it is made, relative to the calling file. That is made when it is not there. The
+            default is a place in the store.
         id: how cells name this sandbox.
         max_concurrent: how many attempts may run at once on this kind of sandbox.
 
@@ -128,6 +135,8 @@ def _build_docker(*, image: str | None = None, from_: str | None = None, **optio
     image = image if from_ is None else from_
     if image is not None and "dockerfile" in options:
         raise Refused(Mistake("takes an image or a dockerfile, not both", about="thing"))
+    if "swap" in options and "memory" not in options:
+        raise Refused(Mistake("takes swap only with memory: an engine limits them together", about="thing"))
     return DockerSandbox(image=image, **options)  # type: ignore[arg-type] # they were read by name
 
 
@@ -143,7 +152,7 @@ DOCKER: Final = Shape(
         "capabilities": Option("capabilities", many(_capability, "capabilities")),
         "cpus": Option("cpus", above_zero),
         "memory": Option("memory", size),
-        "swap": Option("swap", size),
+        "swap": Option("swap", size_or_none),
         "pids": Option("pids", count),
         "id": Option("id", text),
         "maxConcurrent": Option("max_concurrent", count),

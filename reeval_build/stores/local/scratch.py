@@ -5,12 +5,16 @@ from __future__ import annotations
 import fcntl
 import os
 import secrets
+import threading
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+
+_ELSEWHERE: Final = "reeval-build-"
 
 
 class Scratch:
@@ -18,11 +22,32 @@ class Scratch:
 
     The kernel drops the lock when the process ends, however it ends, so a directory that can be locked is one that
     nobody uses: that holds for processes of other containers, and after a reboot, where process ids say nothing.
+
+    It has a link to each directory that `elsewhere` made, so that whoever finds it finds those.
     """
 
     def __init__(self, above: Path) -> None:
         self._above = above
         self.path, self._descriptor = self._make()
+        self._elsewhere: dict[Path, tuple[Path, int]] = {}
+        self._guard = threading.Lock()
+
+    def elsewhere(self, above: Path) -> Path:
+        """A directory below `above`, which is made when it is not there, for more temporary files of this process.
+
+        Raises:
+            OSError: when it cannot be made.
+        """
+        with self._guard:
+            if above not in self._elsewhere:
+                above.mkdir(parents=True, exist_ok=True)
+                path = above.absolute() / f"{_ELSEWHERE}{os.getpid()}-{secrets.token_hex(8)}"
+                (self.path / path.name).symlink_to(path)
+                path.mkdir(mode=0o700)
+                descriptor = _lock(path)
+                assert descriptor is not None, "nobody else has heard of it"
+                self._elsewhere[above] = path, descriptor
+            return self._elsewhere[above][0]
 
     def leftovers(self) -> Iterator[Path]:
         """The directories of processes that have ended, each held until the next one is asked for."""
@@ -30,12 +55,18 @@ class Scratch:
             descriptor = None if path == self.path else _lock(path)
             if descriptor is not None:
                 try:
+                    yield from _linked_from(path)
                     yield path
                 finally:
                     os.close(descriptor)
 
     def close(self) -> None:
-        """Give the directory up; what is still in it becomes a leftover."""
+        """Give the directory up; what is still in it, or in one elsewhere, becomes a leftover."""
+        for path, descriptor in self._elsewhere.values():
+            with suppress(OSError):
+                path.rmdir()
+                (self.path / path.name).unlink()
+            os.close(descriptor)
         with suppress(OSError):
             self.path.rmdir()
         os.close(self._descriptor)
@@ -47,6 +78,22 @@ class Scratch:
             descriptor = _lock(path)
             if descriptor is not None:
                 return path, descriptor
+
+
+def _linked_from(path: Path) -> Iterator[Path]:
+    """The directories elsewhere that a scratch directory has links to, each held until the next one is asked for."""
+    targets: list[Path] = []
+    with suppress(OSError):
+        links = [link for link in sorted(path.iterdir()) if link.name.startswith(_ELSEWHERE) and link.is_symlink()]
+        # A name that is ours at both ends: no other link may have a directory removed.
+        targets = [link.readlink() for link in links if link.readlink().name == link.name]
+    for target in targets:
+        descriptor = _lock(target)
+        if descriptor is not None:
+            try:
+                yield target
+            finally:
+                os.close(descriptor)
 
 
 def _lock(path: Path) -> int | None:

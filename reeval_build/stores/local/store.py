@@ -48,6 +48,14 @@ class LocalStore:
         """Where temporary files of this process go: the store's own file system."""
         return self._scratch.path
 
+    def scratch_in(self, above: Path) -> Path:
+        """Where temporary files of this process go that must be below `above`, which is made when it is not there.
+
+        Raises:
+            OSError: when it cannot be made.
+        """
+        return self._scratch.elsewhere(above)
+
     @property
     def logs(self) -> Path:
         """Where the output of steps goes."""
