@@ -95,7 +95,9 @@ def find_entry(name: str, tree: Digest, material: Material, *, where: str) -> Ma
     matching = [item for item in entries if item["name"] == name]
     if not matching:
         names = [str(item["name"])[:80] for item in entries]
-        raise ContentError(where, MARKETPLACE_PATH, f'has no entry "{shown(name)}"; its entries are: {listed(names)}')
+        raise ContentError(
+            where, MARKETPLACE_PATH, f'has no entry "{shown(name)}"; its entries are: {listed(names, near=name)}'
+        )
     if len(matching) > 1:
         raise ContentError(where, MARKETPLACE_PATH, f'has the entry "{shown(name)}" {len(matching)} times')
     return _EntryReader(name, matching[0], marketplace, where).read()

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
+from typing import Final
+
 from reeval_build.errors import InfraError
 from reeval_build.paths import display
+
+_MOST: Final = 30
 
 
 class ContentError(InfraError):
@@ -23,10 +28,15 @@ def shown(text: str) -> str:
     return display(text.encode("utf-8", "backslashreplace"))
 
 
-def listed(names: object, *, none: str = "none") -> str:
-    """Names for a sentence, sorted, no more than a reader can take in."""
+def listed(names: object, *, none: str = "none", near: str | None = None) -> str:
+    """Names for a sentence, sorted, no more than a reader can take in.
+
+    When there are more, those that are spelt like `near` come first, for it was meant to be one of them.
+    """
     assert isinstance(names, (list, tuple, set, frozenset)), "names are a collection"
     texts = sorted(shown(str(name)) for name in names)
-    limit = 30
-    rest = f" and {len(texts) - limit} more" if len(texts) > limit else ""
-    return (", ".join(texts[:limit]) + rest) or none
+    if len(texts) <= _MOST:
+        return ", ".join(texts) or none
+    first = [] if near is None else get_close_matches(near[:80], texts)
+    texts = [*first, *(text for text in texts if text not in first)]
+    return f"{', '.join(texts[:_MOST])} and {len(texts) - _MOST} more"

@@ -151,7 +151,9 @@ def _missing(
     names = [skill.name for skill in read if isinstance(skill, ReadSkill)]
     malformed = len(read) - len(names)
     rest = f", and {malformed} that cannot be read" if malformed else ""
-    return ContentError(place.where, place.path, f'has no skill "{name}"; the skills found are: {listed(names)}{rest}')
+    return ContentError(
+        place.where, place.path, f'has no skill "{name}"; the skills found are: {listed(names, near=name)}{rest}'
+    )
 
 
 def _no_name_twice(chosen: Iterable[ReadSkill], where: str) -> None:

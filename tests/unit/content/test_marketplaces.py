@@ -118,6 +118,13 @@ def test_many_entries_are_listed_in_part(shelf):
     assert error.reason.endswith("p029 and 470 more")
 
 
+def test_of_many_entries_those_that_are_spelt_alike_come_first(shelf):
+    error = refusal(shelf, market(*({"name": f"p{number:03}"} for number in range(500)), {"name": "tint"}))
+
+    assert "; its entries are: tint, p000, p001" in error.reason
+    assert error.reason.endswith("p028 and 471 more")
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
