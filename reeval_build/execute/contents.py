@@ -127,7 +127,7 @@ def _changed_by_build(work: PluginWork, found: PluginContents) -> ContentError:
     return ContentError(
         called_plugin(work.source),
         "",
-        f"has another {' and other '.join(changed)} after its build than before, and the plan was made from those",
+        f"differs after its build in its {' and its '.join(changed)}, and the plan was made from what it was before",
         hint="commit what the build makes of them to the plugin's source",
     )
 
