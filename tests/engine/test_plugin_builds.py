@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import attrs
 import pytest
 
+from tests.sources.npm_world import NEEDS_NPM, needs_public_registry, own_environment
 from tests.sources.servers import git_over_http
 from tests.support.cli import ReevalBuild
 from tests.support.projects import Project, Repository
@@ -255,3 +256,29 @@ def test_what_a_build_must_not_leave_is_refused(job, command, said):
     job.define(run=[command])
 
     assert said in job.build(code=3).messages[-1]
+
+
+@NEEDS_NPM
+@pytest.mark.conforms("109")
+def test_a_published_plugin_is_built(engine: PrivateEngine, tmp_path: Path) -> None:
+    needs_public_registry(tmp_path)
+    project = Project(tmp_path / "project")
+    project.define(
+        f"""
+        base = define_environment("base", {{
+            "sandbox": docker(from_="{engine.busybox}"),
+            "plugins": [plugin.npm(
+                "agent-reviews@0.7.0", build="sed '/^---$/,/^---$/!d' skills/*/SKILL.md > front-matter.txt"
+            )],
+        }})
+        """
+    )
+    reeval = ReevalBuild(project.directory, tmp_path / "store", env={**own_environment(), "DOCKER_HOST": engine.url})
+
+    first, second = (reeval.build(*HARNESSES) for _ in range(2))
+    done = reeval("run", "base@codex", "--", "sh", "-c", "cat ~/.reeval/plugins/agent-reviews/front-matter.txt")
+
+    assert first.messages == []
+    assert first.phases("ran").count("plugin-build") == 1
+    assert second.ran == []
+    assert "\nname: agent-reviews\n" in done.stdout

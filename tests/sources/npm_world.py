@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
 from reeval_build.sources.npm import NpmPackages
+from reeval_build.sources.npm_errors import RegistryAwayError
 from tests.sources.npm_registry import PRIVATE, TOKEN, npm_registry
 from tests.sources.trees import show
 
@@ -28,6 +29,24 @@ NEEDS_NPM = pytest.mark.skipif(
     shutil.which("npm") is None and os.environ.get("REEVAL_BUILD_TEST_ENGINE") != "required",
     reason="npm is not installed",
 )
+
+# What the public registry is asked for, to see whether it is there.
+PUBLIC: Final = "which@4.0.0"
+
+
+def needs_public_registry(directory: Path) -> ResolvedPackage:
+    """Skip a test where the public registry is away, unless everything must be there; what it says of a package."""
+    try:
+        return NpmPackages(directory / "npm").resolve(PUBLIC)
+    except RegistryAwayError as error:
+        if os.environ.get("REEVAL_BUILD_TEST_ENGINE") == "required":
+            raise
+        pytest.skip(str(error))
+
+
+def own_environment() -> dict[str, str]:
+    """The environment of whoever runs the tests, with what says to npm which registry to ask and how."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
 
 
 class NpmWorld:
