@@ -1,4 +1,4 @@
-"""MCP servers in the files that each harness reads them from; docs/reference/mcp-files.md says how that is known."""
+"""MCP servers in the files that each harness reads them from; docs/reference/harnesses.md says how those are known."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from reeval_build.model.secrets import Secret, SecretTemplate
 from reeval_build.paths import Destination, parse_destination
 
 if TYPE_CHECKING:
-    from reeval_build.model.harnesses import Harness
+    from reeval_build.model.harness_facts import Harness
 
 Servers: TypeAlias = Mapping[str, McpServer]
 _BARE_NAME: Final = re.compile(r"[A-Za-z0-9_-]+")
@@ -50,19 +50,19 @@ def mcp_files(
     """
     if not servers or harness.kind == "fake":
         return McpFiles(files={})
-    form = _FORMS.get(harness.kind)
-    if form is None:
+    file = harness.mcp_file
+    if file is None:
         raise McpConfigurationError(harness.kind, None, "the files it reads them from are not documented")
-    secrets = SecretTexts(harness.kind, form.reference, placeholders)
+    secrets = SecretTexts(harness.kind, None if file.variable is None else file.reference, placeholders)
     named = {name: servers[name] for name in sorted(servers)}
-    if form.bare_names:
+    if file.has_bare_names:
         named = _bare(named, harness.kind)
-    if form.takes_no_sse:
+    if not harness.has_sse:
         for name, server in named.items():
             if isinstance(server, RemoteServer) and server.transport == "sse":
                 raise McpConfigurationError(harness.kind, name, "it does not support SSE")
-    data = form.write(named, secrets)
-    return McpFiles(files={parse_destination(form.path): data}, variables=tuple(sorted(secrets.variables)))
+    data = _WRITERS[harness.kind](named, secrets)
+    return McpFiles(files={parse_destination(file.path): data}, variables=tuple(sorted(secrets.variables)))
 
 
 def _bare(servers: Servers, harness: str) -> dict[str, McpServer]:
@@ -232,24 +232,13 @@ def _goose(servers: Servers, secrets: SecretTexts) -> bytes:
     return yaml_tables("extensions", tables)
 
 
-@attrs.frozen(kw_only=True)
-class _Form:
-    """How a harness is told of its servers: where, how a variable is referred to, and what it does not take."""
-
-    path: str
-    write: Callable[[Servers, SecretTexts], bytes]
-    reference: Callable[[str], str] | None = "${{{}}}".format
-    bare_names: bool = False
-    takes_no_sse: bool = False
-
-
-_FORMS: Final[Mapping[str, _Form]] = {
-    "antigravity": _Form(path="~/.gemini/config/mcp_config.json", write=_antigravity, reference=None),
-    "claude-code": _Form(path="~/.claude.json", write=_claude_code),
-    "codex": _Form(path="~/.codex/config.toml", write=_codex, bare_names=True, takes_no_sse=True),
-    "cursor": _Form(path="~/.cursor/mcp.json", write=_shared_form, reference="${{env:{}}}".format),
-    "goose": _Form(path="~/.config/goose/config.yaml", write=_goose, takes_no_sse=True),
-    "grok-build": _Form(path="~/.grok/config.toml", write=_grok_build, bare_names=True),
-    "opencode": _Form(path="~/.config/opencode/opencode.json", write=_opencode, reference="{{env:{}}}".format),
-    "pi": _Form(path="~/.pi/agent/mcp.json", write=_shared_form, bare_names=True, takes_no_sse=True),
+_WRITERS: Final[Mapping[str, Callable[[Servers, SecretTexts], bytes]]] = {
+    "antigravity": _antigravity,
+    "claude-code": _claude_code,
+    "codex": _codex,
+    "cursor": _shared_form,
+    "goose": _goose,
+    "grok-build": _grok_build,
+    "opencode": _opencode,
+    "pi": _shared_form,
 }

@@ -15,6 +15,7 @@ from reeval_build.content.material import check_link_in, directory_at, find, is_
 from reeval_build.content.plugin_parts import Inventory, InventoryReader, Item
 from reeval_build.content.problems import ContentError, listed, shown
 from reeval_build.digest import Digest
+from reeval_build.model.harnesses import HARNESSES
 from reeval_build.model.mcp import McpServer
 from reeval_build.model.plugins import (
     PLUGIN_PARTS,
@@ -26,7 +27,7 @@ from reeval_build.model.plugins import (
     PluginPart,
     PluginSource,
 )
-from reeval_build.paths import PathError, display
+from reeval_build.paths import PathError, display, split
 from reeval_build.tree.draft import Draft
 
 if TYPE_CHECKING:
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
     from reeval_build.paths import Parts
 
 # Manifests that a harness reads in place of `.claude-plugin/plugin.json`, and what brings ChatGPT apps.
-_CODEX_MANIFEST: Final = (b".codex-plugin", b"plugin.json")
-_ANTIGRAVITY_MANIFEST: Final = (b"plugin.json",)
+_OTHER_MANIFESTS: Final = tuple(harness.own_manifest for harness in HARNESSES.values() if harness.own_manifest)
+_MANIFEST_WITH_APPS: Final = (b".codex-plugin", b"plugin.json")
 _APPS: Final = (b".app.json",)
 
 
@@ -116,9 +117,7 @@ def find_plugin(
         if "mcp" in kept
         else {},
         other_manifests=tuple(
-            display(b"/".join(path))
-            for path in (_CODEX_MANIFEST, _ANTIGRAVITY_MANIFEST)
-            if find(plugin, path, material.load) is not None
+            path for path in _OTHER_MANIFESTS if find(plugin, split(path.encode()), material.load) is not None
         ),
         has_apps=_has_apps(plugin, material, where),
         is_built=source.build is not None,
@@ -203,9 +202,9 @@ def _has_apps(plugin: Digest, material: Material, where: str) -> bool:
     """Whether the plugin brings ChatGPT apps: a file of its own, or a mention in the manifest that Codex reads."""
     if find(plugin, _APPS, material.load) is not None:
         return True
-    entry = find(plugin, _CODEX_MANIFEST, material.load)
+    entry = find(plugin, _MANIFEST_WITH_APPS, material.load)
     return (
         entry is not None
         and is_file(entry)
-        and b'"apps"' in read_document(entry, display(b"/".join(_CODEX_MANIFEST)), material, where=where)
+        and b'"apps"' in read_document(entry, display(b"/".join(_MANIFEST_WITH_APPS)), material, where=where)
     )

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import attrs
 
-from reeval_build.content.hook_support import HOOK_SUPPORT
 from reeval_build.content.problems import listed, shown
 from reeval_build.content.runners import Registries, may_fetch, server_runner, text_runner
 from reeval_build.model.egress import Egress
-from reeval_build.model.harnesses import Harness
+from reeval_build.model.harness_facts import Harness
 from reeval_build.model.mcp import McpServer, RemoteServer, StdioServer
 
 if TYPE_CHECKING:
@@ -24,23 +23,6 @@ if TYPE_CHECKING:
 
 _VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-[^}]*)?\}")
 _GIVEN: Final = frozenset({"CLAUDE_PLUGIN_ROOT", "CLAUDE_PLUGIN_DATA", "CLAUDE_PROJECT_DIR"})
-_EXPANDS_VARIABLES: Final = frozenset({"claude-code", "antigravity", "grok-build", "codex"})
-_ONE_NAME_EACH: Final = frozenset({"grok-build", "codex", "pi"})
-_OWN_MANIFESTS: Final = {"codex": ".codex-plugin/plugin.json", "antigravity": "plugin.json"}
-# Rule: reeval's documentation, "Fields", `plugins`.
-_ALL: Final[frozenset[PluginPart]] = frozenset({"skills", "agents", "commands", "hooks", "mcp", "rules"})
-_LOADS: Final[Mapping[str, frozenset[PluginPart]]] = {
-    "fake": _ALL,
-    "cursor": _ALL,
-    "antigravity": _ALL,
-    "claude-code": _ALL - {"rules"},
-    "grok-build": _ALL - {"rules"},
-    "opencode": _ALL - {"hooks", "rules"},
-    "pi": frozenset({"skills", "commands", "mcp"}),
-    "codex": frozenset({"skills", "mcp"}),
-    "goose": frozenset({"skills", "mcp"}),
-    "fx": frozenset({"skills", "mcp"}),
-}
 
 
 @attrs.frozen(kw_only=True)
@@ -81,7 +63,7 @@ def _of_one(plugin: PluginContents, around: Surroundings) -> Iterator[Refusal]:
     yield from _parts(plugin, around)
     yield from _host_variables(plugin, around)
     yield from _hooks(plugin, around)
-    yield from _codex_and_antigravity(plugin, around)
+    yield from _own_manifest(plugin, around)
     if plugin.is_built and around.sandbox == "fake":
         yield _refusal(plugin, 10, f"has a `build`, which the fake sandbox of {around.harness.kind} cannot run")
     yield from _runners(plugin, around)
@@ -92,7 +74,7 @@ def _refusal(plugin: PluginContents, rule: int, reason: str) -> Refusal:
 
 
 def _parts(plugin: PluginContents, around: Surroundings) -> Iterator[Refusal]:
-    loads = _LOADS[around.harness.kind]
+    loads = around.harness.plugin_parts
     refused = [part for part in plugin.parts if part not in loads]
     if refused:
         way_out = _keep_others(plugin, around)
@@ -101,12 +83,12 @@ def _parts(plugin: PluginContents, around: Surroundings) -> Iterator[Refusal]:
 
 def _keep_others(plugin: PluginContents, around: Surroundings, *, but: PluginPart | None = None) -> str:
     """What to do about a part: keep those that the harness loads, and not the part `but`."""
-    kept = [part for part in plugin.parts if part in _LOADS[around.harness.kind] and part != but]
+    kept = [part for part in plugin.parts if part in around.harness.plugin_parts and part != but]
     return f"keep the others with only: {listed(kept)}" if kept else "it has nothing else"
 
 
 def _host_variables(plugin: PluginContents, around: Surroundings) -> Iterator[Refusal]:
-    if around.harness.kind not in _EXPANDS_VARIABLES:
+    if around.harness.takes_plugin_variables:
         return
     for name, server in plugin.servers.items():
         variables = host_variables(server)
@@ -134,7 +116,7 @@ def host_variables(server: McpServer) -> tuple[str, ...]:
 
 
 def _hooks(plugin: PluginContents, around: Surroundings) -> Iterator[Refusal]:
-    support = HOOK_SUPPORT.get(around.harness.kind)
+    support = around.harness.hooks
     if support is None:
         return
     events = sorted({hook.event for hook in plugin.hooks} - support.events)
@@ -146,17 +128,16 @@ def _hooks(plugin: PluginContents, around: Surroundings) -> Iterator[Refusal]:
         yield _refusal(plugin, 4, f"has hooks of the type {listed(types)}, {does_not}")
 
 
-def _codex_and_antigravity(plugin: PluginContents, around: Surroundings) -> Iterator[Refusal]:
-    kind = around.harness.kind
-    if kind == "codex" and plugin.has_apps:
-        yield _refusal(plugin, 5, "has ChatGPT apps, which codex would offer in an attempt")
-    if _OWN_MANIFESTS.get(kind) in plugin.other_manifests:
+def _own_manifest(plugin: PluginContents, around: Surroundings) -> Iterator[Refusal]:
+    kind, manifest = around.harness.kind, around.harness.own_manifest
+    if around.harness.offers_apps and plugin.has_apps:
+        yield _refusal(plugin, 5, f"has ChatGPT apps, which {kind} would offer in an attempt")
+    if manifest in plugin.other_manifests:
         way_out = "; its skills can be given in `skills`" if "skills" in plugin.parts else ""
         yield _refusal(
             plugin,
             6,
-            f'has the manifest "{_OWN_MANIFESTS[kind]}", which {kind} reads in place of .claude-plugin/plugin.json'
-            + way_out,
+            f'has the manifest "{manifest}", which {kind} reads in place of .claude-plugin/plugin.json{way_out}',
         )
 
 
@@ -179,7 +160,7 @@ def _runners(plugin: PluginContents, around: Surroundings) -> Iterator[Refusal]:
 
 def _shared_server_names(plugins: Sequence[PluginContents], around: Surroundings) -> Iterator[Refusal]:
     """Harnesses that do not put a plugin's name before its servers' take one server of a name."""
-    if around.harness.kind not in _ONE_NAME_EACH:
+    if around.harness.server_names_may_repeat:
         return
     owners = dict.fromkeys(around.servers, "the environment")
     for plugin in plugins:
@@ -196,8 +177,8 @@ def _shared_server_names(plugins: Sequence[PluginContents], around: Surroundings
 
 
 def _clashes(plugins: Sequence[PluginContents], around: Surroundings) -> Iterator[Refusal]:
-    """Cursor has one skill, agent, command or rule of a name, whichever plugin it is from."""
-    if around.harness.kind != "cursor":
+    """Some harnesses have one skill, agent, command or rule of a name, whichever plugin it is from."""
+    if around.harness.item_names_may_repeat:
         return
     items = sorted(
         ((item.part, item.name, index) for index, plugin in enumerate(plugins) for item in plugin.items),
@@ -206,5 +187,7 @@ def _clashes(plugins: Sequence[PluginContents], around: Surroundings) -> Iterato
         if (part, name) == (other_part, other_name):
             other = "twice" if first == second else f'and so has the plugin "{plugins[first].name}"'
             yield _refusal(
-                plugins[second], 7, f'has "{shown(name)}" among its {part}, {other}; cursor takes one of a name'
+                plugins[second],
+                7,
+                f'has "{shown(name)}" among its {part}, {other}; {around.harness.kind} takes one of a name',
             )

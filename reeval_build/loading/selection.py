@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from reeval_build.loading.found import Found
-    from reeval_build.model.harnesses import Harness
+    from reeval_build.model.harness_facts import Harness
     from reeval_build.model.spec import Sandbox
 
 _SANDBOXES: Final[dict[str, type[Sandbox]]] = {"docker": DockerSandbox, "fake": FakeSandbox}

@@ -8,7 +8,7 @@ import attrs
 
 from reeval_build.model.egress import Egress, effective
 from reeval_build.model.environment import Environment
-from reeval_build.model.harnesses import Harness
+from reeval_build.model.harness_facts import Harness
 from reeval_build.model.merge import Merged
 from reeval_build.model.spec import DockerSandbox, Sandbox
 from reeval_build.model.start_options import StartOptions, at_rest, least

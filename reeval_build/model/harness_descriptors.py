@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from reeval_build.model.harnesses import HARNESSES, Harness
+from reeval_build.model.harnesses import HARNESSES
+
+if TYPE_CHECKING:
+    from reeval_build.model.harness_facts import Harness
 
 
 def _frozen(value: object) -> Any:  # noqa: ANN401 - any JSON

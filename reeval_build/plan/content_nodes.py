@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
-from reeval_build.content.placement import skill_directory
 from reeval_build.content.plugins import called_plugin
 from reeval_build.digest import BLOB
 from reeval_build.errors import InfraError
 from reeval_build.model.mcp import RemoteServer, StdioServer
-from reeval_build.paths import Destination
+from reeval_build.paths import Destination, parse_destination
 from reeval_build.plan.graph import Node, Parent
 from reeval_build.plan.labels import shorten
 from reeval_build.plan.resolution import home_of
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from reeval_build.content.mcp_files import McpFiles
     from reeval_build.content.plugins import PluginContents
     from reeval_build.model.cells import Cell
-    from reeval_build.model.harnesses import Harness
+    from reeval_build.model.harness_facts import Harness
     from reeval_build.model.named import NamesMerged
     from reeval_build.plan.contents import NamedPlugin, NamedSkill
     from reeval_build.plan.graph import Drawing
@@ -52,7 +51,7 @@ def plan_skills(skills: NamesMerged[NamedSkill] | InfraError, harness: Harness, 
     placed: dict[str, list[PlacedSkill]] = {}
     sources: dict[str, dict[str, Parent]] = {}
     for name, one in skills.values.items():
-        above = skill_directory(harness, one.source.placement)
+        above = parse_destination(harness.skill_directory(one.source.placement))
         role = None
         if one.resolved.fetched is not None:
             role = f"source {one.resolved.fetched.source.identity}"

@@ -342,6 +342,30 @@ def test_harnesses_of_one_id_and_different_places_are_numbered(project: Project,
     assert "CLAUDE.md\n" in evals("run", "e@fake#x (2)", "--", "ls").stdout
 
 
+@pytest.mark.conforms("100")
+@pytest.mark.parametrize(("layout", "place"), [("claude-code", ".claude/skills"), ("pi", "~/.pi/agent/skills")])
+def test_a_fake_harness_with_a_layout_reads_skills_where_that_kind_does(
+    project: Project, evals: ReevalBuild, layout: str, place: str
+) -> None:
+    write_evals(
+        project,
+        f"""
+        inline = {{
+            "kind": "skill", "source": "inline", "name": "tabs", "description": "Use tabs.", "content": "# Tabs",
+            "files": {{}}, "placement": "harness",
+        }}
+        e = define_environment("e", {{"sandbox": {{"kind": "fake"}}, "skills": [inline]}})
+
+        @evaluate("x", {{"environment": e, "harness": {{"kind": "fake", "layout": "{layout}"}}}})
+        def x(c): ...
+        """,
+    )
+
+    done = evals("run", f"{FILE}::e@fake", "--", "sh", "-c", f"cat {place}/tabs/SKILL.md")
+
+    assert "name: tabs" in done.stdout
+
+
 def test_cells_that_differ_in_how_their_sandbox_starts_are_one(project: Project, evals: ReevalBuild) -> None:
     places = [project.directory / name for name in ("a", "b")]
     write_evals(

@@ -55,7 +55,7 @@ def example(heading: str) -> dict[str, object]:
     return shown
 
 
-def test_commands_are_as_generated():
+def test_pages_are_as_generated():
     script = REFERENCE / "generate.py"
 
     command, env = [sys.executable, str(script), "--check"], {"PYTHONPATH": str(CHECKOUT)}
@@ -85,10 +85,12 @@ def test_the_example_of_a_definition_can_be_defined():
     assert {value.name for value in namespace.values() if isinstance(value, Environment)} == {"base", "offline"}
 
 
-def test_rules_files_are_those_of_the_harnesses():
-    shown = table(DEFINITIONS, "harness", "file")
+def test_what_is_known_of_every_harness_is_shown():
+    shown = table(REFERENCE / "harnesses.md", "harness", "rules", "skills it reads", "skills of the workspace")
 
-    assert sorted(shown) == sorted([harness.kind, harness.rules_file] for harness in HARNESSES.values())
+    assert shown == [
+        [harness.kind, harness.rules_file, harness.skills, harness.workspace_skills] for harness in HARNESSES.values()
+    ]
 
 
 def test_every_phase_is_explained():

@@ -8,13 +8,15 @@ import attrs
 
 from reeval_build.content.material import Material
 from reeval_build.digest import BLOB, Digest
-from reeval_build.model.harnesses import HARNESSES, Harness
+from reeval_build.model.harnesses import HARNESSES
 from reeval_build.tree.directory import Entry, Kind, walk
 from reeval_build.tree.draft import Draft
 from tests.support.directories import Directories
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from reeval_build.model.harness_facts import Harness
 
 KINDS = ("antigravity", "claude-code", "codex", "cursor", "fake", "fx", "goose", "grok-build", "opencode", "pi")
 LINK = "link to "

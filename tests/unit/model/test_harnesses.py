@@ -11,6 +11,8 @@ from reeval_build.model.harness_descriptors import HarnessDescriptor
 from reeval_build.model.harnesses import HARNESSES
 from reeval_build.model.helpers.harnesses import harness_from_wire
 from reeval_build.model.plugins import PLUGIN_PARTS
+from reeval_build.model.skills import PLACEMENTS
+from reeval_build.paths import parse_destination
 
 KINDS = ("fake", "claude-code", "codex", "cursor", "antigravity", "opencode", "goose", "pi", "fx", "grok-build")
 
@@ -59,12 +61,33 @@ def test_each_harness_loads_its_parts_of_plugins(kind, loaded):
 @pytest.mark.conforms("112", "118")
 def test_what_servers_a_harness_refuses():
     without_sse = [kind for kind in KINDS if not HARNESSES[kind].has_sse]
-    without_variables = [kind for kind in KINDS if not HARNESSES[kind].plugin_variables]
-    one_name_each = [kind for kind in KINDS if not HARNESSES[kind].plugin_names_may_repeat]
+    without_variables = [kind for kind in KINDS if not HARNESSES[kind].takes_plugin_variables]
+    one_name_each = [kind for kind in KINDS if not HARNESSES[kind].server_names_may_repeat]
 
-    assert without_sse == ["pi"]
+    assert without_sse == ["codex", "goose", "pi"]
     assert without_variables == ["claude-code", "codex", "antigravity", "grok-build"]
     assert one_name_each == ["codex", "pi", "grok-build"]
+
+
+@pytest.mark.conforms("100")
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_placement_is_a_directory_of_the_home_directory_or_of_the_workspace(kind):
+    harness = HARNESSES[kind]
+
+    assert harness.skill_directory("harness") == harness.skills
+    assert harness.skill_directory("workspace") == harness.workspace_skills
+    assert parse_destination(harness.workspace_skills).root == "workspace"
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "fake"])
+def test_a_fake_harness_with_a_layout_has_its_places_and_takes_everything(kind):
+    harness = fake_harness(layout=kind).harness
+
+    assert harness.kind == "fake"
+    assert harness.rules_file == HARNESSES[kind].rules_file
+    for placement in PLACEMENTS:
+        assert harness.skill_directory(placement) == HARNESSES[kind].skill_directory(placement)
+    assert harness.plugin_parts == set(PLUGIN_PARTS)
 
 
 def test_where_skills_are_read():

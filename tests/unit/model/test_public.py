@@ -52,4 +52,9 @@ def test_a_definition_loads_nothing_that_is_only_for_building():
 def test_the_harness_table_loads_no_more_of_the_model():
     loaded = {name for name in loaded_after("import reeval_build.model.harnesses") if name.startswith("reeval_build")}
 
-    assert loaded == {"reeval_build", "reeval_build.model", "reeval_build.model.harnesses"}
+    assert loaded == {
+        "reeval_build",
+        "reeval_build.model",
+        "reeval_build.model.harness_facts",
+        "reeval_build.model.harnesses",
+    }
