@@ -11,9 +11,10 @@ from reeval_build.content.plugins import called_plugin
 from reeval_build.digest import BLOB
 from reeval_build.errors import InfraError
 from reeval_build.model.mcp import RemoteServer, StdioServer
+from reeval_build.model.plugins import LocalPlugin, PluginSource
 from reeval_build.paths import Destination, parse_destination
 from reeval_build.plan.graph import Node, Parent
-from reeval_build.plan.labels import shorten
+from reeval_build.plan.labels import shorten, shorten_path
 from reeval_build.plan.resolution import home_of
 from reeval_build.plan.work import (
     BuiltPlugin,
@@ -79,7 +80,9 @@ def display_name(skill: PlacedSkill) -> str:
 
 
 def _source(fetched: FetchedSource, role: str, drawing: Drawing) -> Parent:
-    node = Node.of(SourceWork.of(fetched.source), label=shorten(fetched.source.label))
+    source = fetched.source
+    label = shorten_path(source.label) if source.kind == "local" else shorten(source.label)
+    node = Node.of(SourceWork.of(source), label=label)
     if fetched.seconds is not None:
         drawing.fetched[node.recipe] = fetched.seconds
     return attrs.evolve(drawing.add(node, role), keyed=False)
@@ -125,9 +128,15 @@ def plan_plugins(
                 home=home_of(layout),
             ),
             (parent,),
-            label=f"{name} from {shorten(called_plugin(plugin.source))}",
+            label=f"{name} from {_origin(plugin.source)}",
         )
         yield drawing.add(node, f"plugin {name}")
+
+
+def _origin(source: PluginSource) -> str:
+    if isinstance(source, LocalPlugin):
+        return f'plugin.local("{shorten_path(source.path)}")'
+    return shorten(called_plugin(source))
 
 
 def _built(plugin: NamedPlugin, home: str) -> BuiltPlugin:
