@@ -13,7 +13,7 @@ import attrs
 from reeval_build.content.mcp_secrets import McpConfigurationError, SecretTexts, bearer_variable
 from reeval_build.content.written import Plain, toml_tables, yaml_tables
 from reeval_build.model.mcp import McpServer, RemoteServer, StdioServer
-from reeval_build.model.secrets import Secret, SecretTemplate
+from reeval_build.model.secrets import Secret
 from reeval_build.paths import Destination, parse_destination
 
 if TYPE_CHECKING:
@@ -36,14 +36,11 @@ class McpFiles:
     variables: tuple[str, ...] = ()
 
 
-def mcp_files(
-    servers: Servers, harness: Harness, *, placeholders: Mapping[str, str] = MappingProxyType({})
-) -> McpFiles:
+def mcp_files(servers: Servers, harness: Harness) -> McpFiles:
     """The files from which `harness` reads `servers`; none for no servers, and none for the fake harness.
 
-    A secret is the text that `placeholders` has for its host variable, which the egress gateway fills in, and else a
-    reference to that variable. Servers of plugins are named `<plugin>:<server>`; where a harness takes no colon, they
-    have the name they have in the plugin.
+    A secret is a reference to its host variable; brokered ones must be placeholders by now. Servers of plugins are
+    named `<plugin>:<server>`; where a harness takes no colon, they have the name they have in the plugin.
 
     Raises:
         McpConfigurationError: when no file is documented for the harness, or it cannot be told what a server needs.
@@ -53,7 +50,7 @@ def mcp_files(
     file = harness.mcp_file
     if file is None:
         raise McpConfigurationError(harness.kind, None, "the files it reads them from are not documented")
-    secrets = SecretTexts(harness.kind, None if file.variable is None else file.reference, placeholders)
+    secrets = SecretTexts(harness.kind, None if file.variable is None else file.reference)
     named = {name: servers[name] for name in sorted(servers)}
     if file.has_bare_names:
         named = _bare(named, harness.kind)
@@ -170,10 +167,9 @@ def _split_env(server: StdioServer, name: str, secrets: SecretTexts, harness: st
     forwarded: list[str] = []
     for key in sorted(server.env):
         value = server.env[key]
-        text = secrets.literal(value, key)
-        if text is not None:
-            literal[key] = text
-        elif isinstance(value, Secret) and value.name in {None, key}:
+        if isinstance(value, str):
+            literal[key] = value
+        elif value.name in {None, key}:
             forwarded.append(secrets.variable(key))
         else:
             raise McpConfigurationError(
@@ -188,16 +184,11 @@ def _codex_remote(server: RemoteServer, name: str, secrets: SecretTexts) -> dict
     table: dict[str, Plain] = {"url": server.url}
     for key in sorted(server.headers):
         value = server.headers[key]
-        text = secrets.literal(value, key)
-        if text is not None:
-            literal[key] = text
+        if isinstance(value, str):
+            literal[key] = value
         elif isinstance(value, Secret):
             variables[key] = secrets.variable(value.name or key)
-        elif (
-            isinstance(value, SecretTemplate)
-            and key.lower() == "authorization"
-            and (variable := bearer_variable(value.template))
-        ):
+        elif key.lower() == "authorization" and (variable := bearer_variable(value.template)):
             table["bearer_token_env_var"] = secrets.variable(variable)
         else:
             raise McpConfigurationError(
@@ -219,7 +210,7 @@ def _goose(servers: Servers, secrets: SecretTexts) -> bytes:
             command: dict[str, Plain] = {"type": "stdio", "cmd": server.command, "args": list(server.args)}
             tables[name] = common | command | {"envs": literal, "env_keys": forwarded}
         else:
-            own = SecretTexts("goose", "${{{}}}".format, secrets.placeholders)
+            own = SecretTexts("goose", "${{{}}}".format)
             headers = own.texts(server.headers, name)
             keys = [secrets.variable(variable) for variable in sorted(own.variables)]
             tables[name] = common | {

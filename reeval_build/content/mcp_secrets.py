@@ -27,15 +27,14 @@ class McpConfigurationError(PlanError):
 
 
 class SecretTexts:
-    """Writes the secrets of one harness's servers: a placeholder of the gateway, or a reference to a variable.
+    """Writes the secrets of one harness's servers as references to variables.
 
     `reference` writes a reference in the harness's own form; None for a harness that has no such form.
     """
 
-    def __init__(self, harness: str, reference: Callable[[str], str] | None, placeholders: Mapping[str, str]) -> None:
+    def __init__(self, harness: str, reference: Callable[[str], str] | None) -> None:
         self._harness = harness
         self._reference = reference
-        self.placeholders = placeholders
         self.variables: set[str] = set()
 
     def text(self, value: HeaderValue, key: str, server: str) -> str:
@@ -52,27 +51,12 @@ class SecretTexts:
         """Every one of `values`, in the order of their names."""
         return {key: self.text(values[key], key, server) for key in sorted(values)}
 
-    def literal(self, value: HeaderValue, key: str) -> str | None:
-        """`value` as text that refers to no variable, or None when that cannot be."""
-        match value:
-            case Secret():
-                return self.placeholders.get(value.name or key)
-            case SecretTemplate():
-                names = _NAMED.findall(value.template)
-                if not all(name in self.placeholders for name in names):
-                    return None
-                return _NAMED.sub(lambda match: self.placeholders[match[1]], value.template)
-            case _:
-                return value
-
     def variable(self, name: str) -> str:
         """Note that the harness reads the variable `name` from its environment."""
         self.variables.add(name)
         return name
 
     def _secret(self, name: str, server: str) -> str:
-        if name in self.placeholders:
-            return self.placeholders[name]
         if self._reference is None:
             raise McpConfigurationError(
                 self._harness,

@@ -208,19 +208,6 @@ def test_goose_is_told_the_names_of_variables():
     assert variables == ("API_KEY", "KEY", "TOKEN")
 
 
-@pytest.mark.parametrize("kind", PATHS)
-def test_a_placeholder_of_the_gateway_is_written_as_it_is(kind):
-    placeholders = {"TOKEN": "placeholder-token", "KEY": "placeholder-key", "API_KEY": "placeholder-api"}
-
-    result = mcp_files({"far": REMOTE, "near": LOCAL}, harness(kind), placeholders=placeholders)
-
-    (data,) = result.files.values()
-    assert b"Bearer placeholder-token" in data
-    assert b"placeholder-key" in data
-    assert b"placeholder-api" in data
-    assert result.variables == ()
-
-
 @pytest.mark.conforms("118")
 @pytest.mark.parametrize("kind", PATHS)
 def test_a_server_over_sse_is_refused_where_it_is_not_supported(kind):
