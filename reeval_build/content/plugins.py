@@ -121,8 +121,13 @@ def find_plugin(
         ),
         has_apps=_has_apps(plugin, material, where),
         is_built=source.build is not None,
-        warnings=inventory.warnings if "mcp" in kept else (),
+        warnings=(*_nothing(kept, where), *(inventory.warnings if "mcp" in kept else ())),
     )
+
+
+def _nothing(kept: tuple[PluginPart, ...], where: str) -> tuple[str, ...]:
+    """That there is nothing for a harness, as in plugins of language servers alone, or of the wrong layout."""
+    return () if kept else (f"{where} has none of {', '.join(PLUGIN_PARTS)}, so it may do nothing",)
 
 
 def plugin_path(source: PluginSource, entry: MarketplaceEntry | None = None) -> Parts:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import attrs
 
 from reeval_build.content.exclude import Exclusion
-from reeval_build.content.material import Material, directory_at, find, is_directory, relative_parts
+from reeval_build.content.material import Material, directory_at, find, is_directory, is_file, relative_parts
 from reeval_build.content.problems import ContentError, listed, shown
 from reeval_build.content.skill_file import SKILL_FILE, FoundSkill, ReadSkill, SkillDirectory
 from reeval_build.digest import Digest
 from reeval_build.errors import PlanError
 from reeval_build.model.skills import DEFAULT_SKILL_EXCLUDE, GitSkills, LocalSkills, NpmSkills, RegistrySkill
 from reeval_build.paths import Parts, display
-from reeval_build.tree.directory import Kind
+from reeval_build.tree.directory import Kind, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -88,10 +88,10 @@ def find_skills(
         PlanError: for a registry id of the wrong form.
     """
     where = called(source)
-    place = _place(source, tree, material, where, directory_name)
-    directories = list(place.skill_directories(material))
-    if not directories:
-        raise ContentError(where, place.path, "has no SKILL.md, and no directory in it has one")
+    try:
+        place, directories = _searched(source, tree, material, where, directory_name)
+    except ContentError as error:
+        raise ContentError(where, error.path, error.reason, hint=_elsewhere(source, tree, material)) from error
     chosen = _chosen(source, directories, place, material)
     exclusion = _exclusion(source)
     return FoundSkills(
@@ -102,6 +102,30 @@ def find_skills(
             *_named_otherwise(chosen, where),
         ),
     )
+
+
+def _searched(
+    source: FetchedSkills, tree: Digest, material: Material, where: str, directory_name: str | None
+) -> tuple[_Place, list[SkillDirectory]]:
+    """Where `source` has its skills, and their directories. Raises ContentError when there are none."""
+    place = _place(source, tree, material, where, directory_name)
+    directories = list(place.skill_directories(material))
+    if not directories:
+        raise ContentError(where, place.path, "has no SKILL.md, and no directory in it has one")
+    return place, directories
+
+
+def _elsewhere(source: FetchedSkills, tree: Digest, material: Material) -> str | None:
+    """Where else in all of the source there are skills: many repositories sort theirs into directories."""
+    above = {
+        display(b"/".join(parts[:-2] or parts[:-1])) or "."
+        for parts, entry in walk(tree, material.load)
+        if parts[-1] == SKILL_FILE and is_file(entry) and b".git" not in parts
+    }
+    if not above:
+        return None
+    advice = "; name one as `path`" if isinstance(source, GitSkills | NpmSkills) else ""
+    return f"it has skills in: {listed(above)}{advice}"
 
 
 def _named_otherwise(chosen: Iterable[ReadSkill], where: str) -> Iterator[str]:

@@ -69,8 +69,13 @@ def test_a_plugin_has_the_parts_there_is_something_of(shelf):
         {"skills": "a file", "agents": "link to x"},
     ],
 )
-def test_a_plugin_may_have_no_part(shelf, files):
-    assert found(shelf, manifest() | files).parts == ()
+def test_a_plugin_may_have_no_part_but_then_a_warning_says_so(shelf, files):
+    plugin = found(shelf, manifest(lspServers={"go": {"command": "gopls"}}) | files)
+
+    assert plugin.parts == ()
+    assert plugin.warnings == (
+        'plugin.local("/home/me/review") has none of skills, agents, commands, hooks, mcp, rules, so it may do nothing',
+    )
 
 
 @pytest.mark.conforms("102")

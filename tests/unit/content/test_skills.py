@@ -45,12 +45,44 @@ def test_a_directory_of_such_directories_is_many_skills_by_name_and_deeper_ones_
 
 
 @pytest.mark.conforms("92")
-@pytest.mark.parametrize("files", [{}, {"README.md": ""}, {"a/b/SKILL.md": skill()}, {".git/SKILL.md": skill()}])
+@pytest.mark.parametrize("files", [{}, {"README.md": ""}, {".git/SKILL.md": skill()}, {"a/b/SKILL.md": "link to x"}])
 def test_a_source_without_skills_is_an_infrastructure_error(shelf, files):
     error = refusal(shelf, LOCAL, files)
 
     assert isinstance(error, InfraError)
     assert str(error) == 'skill.local("/home/me/skills") has no SKILL.md, and no directory in it has one'
+
+
+@pytest.mark.conforms("92")
+@pytest.mark.parametrize(
+    ("source", "hint"),
+    [
+        (LOCAL, "it has skills in: skills/.curated, skills/writing"),
+        (GIT, "it has skills in: skills/.curated, skills/writing; name one as `path`"),
+        (
+            NpmSkills(spec="p@1.0.0", path="lib"),
+            "it has skills in: skills/.curated, skills/writing; name one as `path`",
+        ),
+        (RegistrySkill(id="acme/tools@a"), "it has skills in: skills/.curated, skills/writing"),
+    ],
+)
+def test_skills_that_are_deeper_are_not_searched_and_told_of(shelf, source, hint):
+    files = {f"skills/{path}/SKILL.md": skill() for path in (".curated/a", ".curated/b", "writing/c")}
+
+    assert refusal(shelf, source, files).hint == hint
+
+
+@pytest.mark.parametrize(
+    ("files", "hint"),
+    [
+        ({"SKILL.md": skill()}, "it has skills in: .; name one as `path`"),
+        ({"prompts/SKILL.md": skill()}, "it has skills in: prompts; name one as `path`"),
+    ],
+)
+def test_the_hint_of_a_package_is_a_path_that_has_them(shelf, files, hint):
+    assert refusal(shelf, NpmSkills(spec="p@1.0.0"), files).hint == hint
+    path = hint.removeprefix("it has skills in: ").partition(";")[0]
+    assert names(shelf, NpmSkills(spec="p@1.0.0", path=path), files) == ["p" if path == "." else path]
 
 
 @pytest.mark.conforms("93")
