@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import attrs
 
 from reeval_build.content.documents import Json, kind_of, parse_json_object
-from reeval_build.content.material import Material, find, is_directory, read_document
+from reeval_build.content.material import Material, find, read_document
 from reeval_build.content.problems import ContentError, shown
 from reeval_build.paths import PathError, split
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 MANIFEST: Final = (b".claude-plugin", b"plugin.json")
 MANIFEST_PATH: Final = ".claude-plugin/plugin.json"
-_SKILLS: Final = (b"skills",)
 COMPONENTS: Final[Mapping[str, PluginPart]] = {
     "commands": "commands",
     "agents": "agents",
@@ -120,8 +119,7 @@ def read_manifest(
         )
     entry = find(tree, MANIFEST, material.load)
     if entry is None:
-        hint = "its skills can be given in `skills`" if is_directory(find(tree, _SKILLS, material.load)) else None
-        raise ContentError(where, path, "is not there, and a plugin needs it", hint=hint)
+        raise ContentError(where, path, "is not there, and a plugin needs it")
     fields = parse_json_object(read_document(entry, path, material, where=where), path, where=where)
     manifest = Manifest(where=where, path=path, name=_name(fields, path, where), fields=fields, is_written=True)
     return _joined(manifest, added) if added else manifest

@@ -11,7 +11,17 @@ import attrs
 from reeval_build.content.exclude import Exclusion
 from reeval_build.content.hooks import Hook
 from reeval_build.content.manifest import MANIFEST, Manifest, read_manifest
-from reeval_build.content.material import check_link_in, directory_at, find, is_file, read_document, relative_parts
+from reeval_build.content.marketplaces import MARKETPLACE, MarketplaceEntry
+from reeval_build.content.material import (
+    Material,
+    check_link_in,
+    directory_at,
+    find,
+    is_directory,
+    is_file,
+    read_document,
+    relative_parts,
+)
 from reeval_build.content.plugin_parts import Inventory, InventoryReader, Item
 from reeval_build.content.problems import ContentError, listed, shown
 from reeval_build.digest import Digest
@@ -28,11 +38,10 @@ from reeval_build.model.plugins import (
     PluginSource,
 )
 from reeval_build.paths import PathError, display, split
+from reeval_build.tree.directory import walk
 from reeval_build.tree.draft import Draft
 
 if TYPE_CHECKING:
-    from reeval_build.content.marketplaces import MarketplaceEntry
-    from reeval_build.content.material import Material
     from reeval_build.paths import Parts
 
 # Manifests that a harness reads in place of `.claude-plugin/plugin.json`, and what brings ChatGPT apps.
@@ -100,9 +109,14 @@ def find_plugin(
     where = called_plugin(source)
     parts = plugin_path(source, entry)
     at = display(b"/".join(parts))
-    plugin = directory_at(tree, parts, material.load, where=where)
     supplied, added = (None, None) if entry is None else (entry.manifest, entry.components)
-    manifest = read_manifest(plugin, material, where=where, at=at, supplied=supplied, added=added)
+    try:
+        plugin = directory_at(tree, parts, material.load, where=where)
+        manifest = read_manifest(plugin, material, where=where, at=at, supplied=supplied, added=added)
+    except ContentError as error:
+        is_there = supplied is not None or find(tree, (*parts, *MANIFEST), material.load) is not None
+        hint = None if is_there else _elsewhere(source, tree, parts, material)
+        raise ContentError(where, error.path, error.reason, hint=hint) from error
     inventory = InventoryReader(plugin, manifest, material, root=plugin_root(manifest.name, home)).read()
     kept = _kept_parts(source, manifest.name, inventory, where)
     _check_kept(kept, inventory)
@@ -123,6 +137,23 @@ def find_plugin(
         is_built=source.build is not None,
         warnings=(*_nothing(kept, where), *(inventory.warnings if "mcp" in kept else ())),
     )
+
+
+def _elsewhere(source: PluginSource, tree: Digest, parts: Parts, material: Material) -> str | None:
+    """What there is in place of a manifest: plugins further down, a marketplace, or skills alone."""
+    if not isinstance(source, MarketplacePlugin):
+        above = {
+            display(b"/".join(found[:-2]))
+            for found, _ in walk(tree, material.load)
+            if found[-2:] == MANIFEST and len(found) > len(MANIFEST)
+        }
+        if above:
+            advice = "" if isinstance(source, LocalPlugin) else "; name one as `path`"
+            return f"it has plugins in: {listed(above)}{advice}"
+        if find(tree, MARKETPLACE, material.load) is not None:
+            return "it is a marketplace, whose entries plugin.marketplace takes"
+    skills = find(tree, (*parts, b"skills"), material.load)
+    return "its skills can be given in `skills`" if is_directory(skills) else None
 
 
 def _nothing(kept: tuple[PluginPart, ...], where: str) -> tuple[str, ...]:

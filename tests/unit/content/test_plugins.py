@@ -216,11 +216,25 @@ def test_a_plugin_without_a_manifest_is_refused_with_the_path(shelf, files):
     assert str(error) == f'"{MANIFEST}" in plugin.local("/home/me/review") is not there, and a plugin needs it'
 
 
-def test_a_plugin_without_a_manifest_and_with_skills_has_a_way_out(shelf):
-    error = refusal(shelf, {"p/skills/a/SKILL.md": skill()}, GitPlugin(repo="r", url="u", path="p"))
+PLUGINS_BELOW = {f"plugins/{name}/{MANIFEST}": "" for name in ("b", "a")} | {"p/x": ""}
+MARKETPLACE_ALONE = {".claude-plugin/marketplace.json": "", "p/skills": "a file"}
 
-    assert error.path == f"p/{MANIFEST}"
-    assert error.hint == "its skills can be given in `skills`"
+
+@pytest.mark.parametrize(
+    ("files", "path", "hint"),
+    [
+        ({"p/skills/a/SKILL.md": ""}, "p", "its skills can be given in `skills`"),
+        ({"p/skills/a/SKILL.md": ""}, None, None),
+        (PLUGINS_BELOW, None, "it has plugins in: plugins/a, plugins/b; name one as `path`"),
+        (PLUGINS_BELOW, "p", "it has plugins in: plugins/a, plugins/b; name one as `path`"),
+        (PLUGINS_BELOW, "nowhere", "it has plugins in: plugins/a, plugins/b; name one as `path`"),
+        (MARKETPLACE_ALONE, None, "it is a marketplace, whose entries plugin.marketplace takes"),
+        (MARKETPLACE_ALONE, "p", "it is a marketplace, whose entries plugin.marketplace takes"),
+        (PLUGINS_BELOW | {f"p/{MANIFEST}": "{"}, "p", None),
+    ],
+)
+def test_where_a_plugin_is_not_it_is_said_what_there_is(shelf, files, path, hint):
+    assert refusal(shelf, files, GitPlugin(repo="r", url="u", path=path)).hint == hint
 
 
 @pytest.mark.parametrize("path", ["plugins/review", "./plugins/review/"])
