@@ -40,6 +40,10 @@ class BoundedEngine:
         """See `ports.engine.Engine.resolve`."""
         return self._engine.resolve(sandbox, cancel=cancel)
 
+    def keep_private(self, state: State) -> None:
+        """See `ports.engine.Engine.keep_private`."""
+        self._engine.keep_private(state)
+
     def close(self) -> None:
         """See `ports.engine.Engine.close`."""
         self._engine.close()

@@ -109,6 +109,12 @@ class Engine(Protocol):
             InfraError: when there is no such image.
         """
 
+    def keep_private(self, state: State) -> None:
+        """Leave nothing of `state`, or of a state on top of it, in the engine for longer than this object is open.
+
+        When the process is killed, the next engine object of another process removes what is left.
+        """
+
     def close(self) -> None:
         """Close what is open; nothing is asked of it afterwards."""
 

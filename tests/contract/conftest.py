@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
-from contextlib import closing
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
+from reeval_build.stores.layered import LayeredObjects
 from reeval_build.stores.local import LocalStore
+from reeval_build.stores.private import PrivateObjects
 from tests.support.memory_store import MemoryObjects, MemoryRecords
 
 if TYPE_CHECKING:
@@ -41,7 +43,7 @@ class LocalShelf:
 
     def __init__(self, root: Path) -> None:
         self.store = LocalStore(root)
-        self.objects = self.store.objects
+        self.objects: Objects = self.store.objects
         self.records = self.store.records
         self._root = root
 
@@ -67,6 +69,19 @@ class LocalShelf:
             return self._root / "packs" / name, offset
 
 
+class LayeredShelf(LocalShelf):
+    """An empty store, and on it objects that only this process has; new ones go to the store, or on it."""
+
+    def __init__(self, directory: Path, *, writes_on_top: bool) -> None:
+        super().__init__(directory / "store")
+        private = PrivateObjects(scratch=directory)
+        into = private if writes_on_top else self.objects
+        self.objects: Objects = LayeredObjects(private, self.objects, into=into)
+        if writes_on_top:
+            self._root = directory / "private"
+        self.close = private.close
+
+
 class MemoryShelf:
     """A store in memory."""
 
@@ -82,12 +97,24 @@ class MemoryShelf:
         del self.objects.kept[digest]
 
 
+@contextmanager
+def empty_shelf(kind: str, directory: Path) -> Iterator[Shelf]:
+    """An empty store: local, memory, or one of layers."""
+    match kind:
+        case "memory":
+            yield MemoryShelf()
+        case "local":
+            local = LocalShelf(directory / "store")
+            with local.store:
+                yield local
+        case _:
+            layered = LayeredShelf(directory, writes_on_top=kind == "on top")
+            with layered.store, closing(layered):
+                yield layered
+
+
 @pytest.fixture(params=["local", "memory"])
 def shelf(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Shelf]:
     """Each store there is, empty."""
-    if request.param == "memory":
-        yield MemoryShelf()
-        return
-    local = LocalShelf(tmp_path / "store")
-    with local.store:
-        yield local
+    with empty_shelf(request.param, tmp_path) as made:
+        yield made

@@ -42,12 +42,18 @@ find . -type p -exec ls -ldn {} + | sed 's/^/fifo /'
 
 @attrs.frozen(kw_only=True)
 class Bench:
-    """An engine, a store, and the base that its sandboxes stand on; `leftovers` is what it left behind by now."""
+    """An engine, a store, and the base that its sandboxes stand on.
+
+    `another` makes an engine of the kind in the same place; `leftovers` is what sandboxes left behind by now, and
+    `traces` what is there of a state.
+    """
 
     engine: Engine
+    another: Callable[[], Engine]
     objects: Objects
     sandbox: DockerSandbox | FakeSandbox
     leftovers: Callable[[], list[str]]
+    traces: Callable[[State], list[str]]
     random_sequences: int = 12
 
     def base(self) -> State:

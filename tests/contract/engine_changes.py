@@ -109,6 +109,14 @@ class ChangeContract:
         assert read == "below\n" * len(names)
         assert bench.tree(removed) == dict.fromkeys(names.values(), "directory")
 
+    def test_what_was_changed_can_be_read_again(self, bench: Bench):
+        script = "echo x > n; ln n m; rm a; mkdir d; mkfifo d/p; ln -s n l; head -c 300000 /dev/zero > large"
+        with bench.start(bench.workspace({"a": b"a"})) as sandbox, bench.objects.batch() as batch:
+            succeed(sandbox, script)
+            first, again = sandbox.capture(batch), sandbox.capture(batch)
+
+        assert first == again != ()
+
     def test_a_name_of_255_bytes_is_kept(self, bench: Bench):
         name = "n" * 255
 

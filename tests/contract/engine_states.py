@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import secrets
 import threading
+from contextlib import closing
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -10,7 +12,7 @@ from hypothesis import strategies as st
 
 from reeval_build.digest import Digest
 from reeval_build.ports.objects import LostObjectError
-from reeval_build.state.state import PlacedTree, StepDelta
+from reeval_build.state.state import PlacedTree, State, StepDelta
 from tests.contract.engine_bench import Bench, listing, shell, succeed
 
 _paths_drawn = st.sampled_from(["a", "b", "c", "d", "b/x", "b/y", "c/x", "c/x/y", "d/x"])
@@ -143,6 +145,24 @@ class StateContract:
         first, again = (bench.engine.resolve(bench.sandbox, cancel=threading.Event()) for _ in range(2))
 
         assert (first.identity, first.platform) == (again.identity, again.platform)
+
+    def test_nothing_of_a_private_state_is_left_when_its_engine_is_closed(self, bench: Bench):
+        below = bench.workspace({"a": secrets.token_hex(8).encode()})
+        state = bench.place(below, bench.engine.layout.home, {"b": b"2"}, replaces=False)
+        # One delta further than what is started: a state on the way gets an image, too.
+        top = bench.place(state, bench.engine.layout.home, {"c": b"3"}, replaces=False)
+        top = bench.place(top, bench.engine.layout.home, {"d": b"4"}, replaces=False)
+
+        with closing(bench.another()) as engine:
+            engine.resolve(bench.sandbox, cancel=threading.Event())
+            engine.keep_private(state)
+            for each in (top, state, below):
+                with engine.start(each, cancel=threading.Event()) as sandbox:
+                    succeed(sandbox, "cat a")
+
+        between = State(top.base, top.deltas[:-1])
+        assert [bench.traces(each) for each in (state, between, top)] == [[], [], []]
+        assert bench.said(top, 'cat "$HOME/b" "$HOME/c" "$HOME/d"') == "234"
 
     @pytest.mark.conforms("fault 22")
     def test_a_state_with_a_piece_that_the_store_lacks_is_not_started(self, bench: Bench):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,11 +30,14 @@ if TYPE_CHECKING:
 def bench_in(directory: Path, objects: Objects) -> Bench:
     scratch = directory / "scratch"
     scratch.mkdir()
+    another = partial(FakeEngine, objects, scratch=scratch, scratch_in=lambda above: above)
     return Bench(
-        engine=FakeEngine(objects, scratch=scratch, scratch_in=lambda above: above),
+        engine=another(),
+        another=another,
         objects=objects,
         sandbox=FakeSandbox(),
         leftovers=lambda: [path.name for path in scratch.iterdir()],
+        traces=lambda _state: [path.name for path in scratch.iterdir()],
     )
 
 
@@ -51,7 +55,9 @@ class TestBoundedEngine(EngineContract):
     def bench(self, tmp_path: Path) -> Iterator[Bench]:
         with LocalStore(tmp_path / "store") as store:
             bench = bench_in(tmp_path, store.objects)
-            yield attrs.evolve(bench, engine=BoundedEngine(bench.engine, 8))
+            yield attrs.evolve(
+                bench, engine=BoundedEngine(bench.engine, 8), another=lambda: BoundedEngine(bench.another(), 8)
+            )
 
 
 def test_what_is_written_through_one_hard_link_is_read_through_the_other(tmp_path: Path) -> None:

@@ -15,8 +15,12 @@ from hypothesis import strategies as st
 from reeval_build.digest import BLOB, DELTA, TREE, Digest
 from reeval_build.errors import InfraError
 from reeval_build.ports.objects import LostObjectError
+from tests.contract.conftest import empty_shelf
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
     from reeval_build.ports.objects import Objects
     from tests.contract.conftest import Shelf
 
@@ -37,6 +41,13 @@ class Trickle(io.RawIOBase):
 
     def read(self, size: int = -1) -> bytes:
         return self._rest.read(self._step if size < 0 else min(size, self._step))
+
+
+@pytest.fixture(params=["local", "memory", "below", "on top"])
+def shelf(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Shelf]:
+    """Each store of objects there is, empty."""
+    with empty_shelf(request.param, tmp_path) as made:
+        yield made
 
 
 @pytest.fixture

@@ -26,9 +26,13 @@ def bench(engine: PrivateEngine, tmp_path_factory: pytest.TempPathFactory) -> It
     ):
         yield Bench(
             engine=workbench.engine,
+            another=workbench.another,
             objects=workbench.objects,
             sandbox=DockerSandbox(image=engine.busybox),
             leftovers=lambda: [str(container.name) for container in client.containers.list(all=True)],
+            traces=lambda state: [
+                tag for image in client.images.list() for tag in image.tags if tag.endswith(state.restored.hex)
+            ],
             random_sequences=3,
         )
 

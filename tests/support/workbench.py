@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import threading
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 import attrs
@@ -55,12 +56,15 @@ class Result:
 
 
 class Workbench:
-    """A Docker engine and a store to try it with."""
+    """A Docker engine and a store to try it with; `another` makes an engine like it."""
 
     def __init__(self, address: str, directory: Path, *, portable: bool = False) -> None:
         self.store = LocalStore(directory / "store")
         self.objects: Objects = self.store.objects
-        self.engine = DockerEngine(self.objects, scratch=directory / "scratch", address=address, portable=portable)
+        self.another = partial(
+            DockerEngine, self.objects, scratch=directory / "scratch", address=address, portable=portable
+        )
+        self.engine = self.another()
         self.cancel = threading.Event()
 
     def close(self) -> None:

@@ -104,10 +104,15 @@ class DockerEngine:
                     raise
         raise AssertionError("the last try returns or raises")
 
+    def keep_private(self, state: State) -> None:
+        """See `ports.engine.Engine.keep_private`."""
+        self._connected().images.keep_private(state)
+
     def close(self) -> None:
-        """Close the connections to the engine."""
+        """Remove the images of private states, and close the connections to the engine."""
         with self._guard:
             if self._parts is not None:
+                self._parts.images.remove_private()
                 self._parts.connection.close()
             self._parts = self._facts = None
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Final
 
 import attrs
 
 from reeval_build.engines.docker.archive import StateImage, docker_archive
 from reeval_build.engines.docker.connection import EngineRefusalError, one_line
+from reeval_build.engines.docker.containers import OWNER_LABEL
 from reeval_build.engines.docker.layers import written
+from reeval_build.engines.owner import current_owner
 from reeval_build.errors import CancelledError, InfraError
 from reeval_build.state.state import State
 
@@ -66,6 +68,8 @@ class StateImages:
         self._scratch = scratch
         self._locks: defaultdict[Digest, threading.Lock] = defaultdict(threading.Lock)
         self._guard = threading.Lock()
+        self._private: list[State] = []
+        self._to_remove: set[str] = set()
 
     def provide(self, state: State, *, cancel: Cancellation) -> str:
         """The id of an image of `state`, which is made when the engine has none.
@@ -79,6 +83,7 @@ class StateImages:
             TooManyLayersError: when no image can hold it.
             InfraError: when the base is gone, or the engine fails.
         """
+        self._note_private(state)
         found = self._find(state)
         if found is not None:
             return found.image_id
@@ -96,6 +101,36 @@ class StateImages:
             except EngineRefusalError:
                 # Somebody may just have removed the image that the layers were to go on: look again, once.
                 return self._make(state, self._bases.find(state.base, cancel), cancel)
+
+    def keep_private(self, state: State) -> None:
+        """Have `remove_private` remove the images of `state` and of states on it, from now on.
+
+        They carry their owner, so that they are removed by the next process when this one is killed.
+        """
+        with self._guard:
+            self._private.append(state)
+
+    def remove_private(self) -> None:
+        """Remove the images of private states that were made or used here.
+
+        One that another process runs a sandbox of stays, and is removed by that process.
+        """
+        for name in sorted(self._to_remove):
+            with suppress(InfraError), self._connection.asked_to("remove an image"):
+                # By force, one that a container runs would lose its name, stay, and be found by nobody.
+                self._connection.quick.remove_image(name)
+        self._to_remove.clear()
+
+    def _note_private(self, state: State) -> None:
+        """Have the images removed that `provide` makes or finds of `state`, and of what it stands on."""
+        lower = [_below(state, count) for count in range(len(state.deltas) + 1)]
+        with self._guard:
+            self._to_remove.update(_name(each) for each in lower if self._is_private(each))
+
+    def _is_private(self, state: State) -> bool:
+        return any(
+            state.base == lower.base and state.deltas[: len(lower.deltas)] == lower.deltas for lower in self._private
+        )
 
     def _make(self, state: State, base: BaseImage, cancel: Cancellation) -> str:
         start = self._nearest(state)
@@ -115,9 +150,10 @@ class StateImages:
                 for delta in state.deltas[max(start.deltas, 0) :]
             ]
             layers = (*start.layers, *(layer.diff_id for layer in new))
+            states = [_below(state, count) for count in range(start.deltas + 1, len(state.deltas) + 1)]
             images = [
-                _image(_below(state, count), base, layers[: len(base.layers) + count])
-                for count in range(start.deltas + 1, len(state.deltas) + 1)
+                _image(each, base, layers[: len(base.layers) + len(each.deltas)], is_private=self._is_private(each))
+                for each in states
             ]
             with self._connection.asked_to("load a state"):
                 archive = _until(cancel, docker_archive(images, new))
@@ -139,8 +175,7 @@ class StateImages:
         return None
 
     def _find(self, state: State) -> _Found | None:
-        content = state.restored.hex
-        details = self._connection.find_image(f"{REPOSITORY}:{content}")
+        details = self._connection.find_image(_name(state))
         if details is None:
             return None
         labels = details["Config"].get("Labels") or {}
@@ -157,14 +192,18 @@ def _below(state: State, count: int) -> State:
     return State(state.base, state.deltas[:count])
 
 
-def _image(state: State, base: BaseImage, layers: tuple[str, ...]) -> StateImage:
+def _name(state: State) -> str:
+    return f"{REPOSITORY}:{state.restored.hex}"
+
+
+def _image(state: State, base: BaseImage, layers: tuple[str, ...], *, is_private: bool) -> StateImage:
     return StateImage(
-        name=f"{REPOSITORY}:{state.restored.hex}",
+        name=_name(state),
         operating_system=base.operating_system,
         architecture=base.architecture,
         variant=base.variant,
         env=base.env,
-        labels=_labels(state),
+        labels=_labels(state) | ({OWNER_LABEL: current_owner()} if is_private else {}),
         layers=layers,
     )
 

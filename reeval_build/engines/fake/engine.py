@@ -61,6 +61,9 @@ class FakeEngine:
         name = f"{sys.platform}/{platform.machine().lower()}"
         return Base(identity=FAKE_BASE.digest(canon.encode([name])), platform=name)
 
+    def keep_private(self, state: State) -> None:
+        """See `ports.engine.Engine.keep_private`. Nothing is left of any state when its sandbox ends."""
+
     def close(self) -> None:
         """See `ports.engine.Engine.close`. Nothing is open."""
 
