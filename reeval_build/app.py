@@ -16,12 +16,15 @@ from reeval_build.execute.attempt import Attempt, changes_since, run_command
 from reeval_build.execute.context import Context
 from reeval_build.execute.executor import Outcome, execute
 from reeval_build.execute.resolve import resolve
+from reeval_build.execute.secrets import reveal
 from reeval_build.model.cells import most_at_once
 from reeval_build.plan.outputs import SnapshotOutput, TreeOutput
 from reeval_build.plan.planner import plan
 from reeval_build.ports.events import ObjectLost
 from reeval_build.ports.objects import LostObjectError
+from reeval_build.stores.layered import LayeredObjects
 from reeval_build.stores.local import LocalStore
+from reeval_build.stores.private import PrivateObjects
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -30,11 +33,11 @@ if TYPE_CHECKING:
     from reeval_build.execute.context import Engines
     from reeval_build.model.cells import Cell
     from reeval_build.model.spec import GitWorkspace
-    from reeval_build.plan.graph import Graph
+    from reeval_build.plan.graph import Graph, PlannedCell
     from reeval_build.plan.resolution import ResolvedPackage, ResolvedTree
     from reeval_build.ports.engine import Cancellation, Engine
     from reeval_build.ports.events import Listener
-    from reeval_build.ports.objects import Batch
+    from reeval_build.ports.objects import Batch, Objects
     from reeval_build.ports.sources import GitTrees, Packages
 
 HOME_VARIABLE: Final = "REEVAL_BUILD_HOME"
@@ -61,9 +64,9 @@ def default_store() -> Path:
 class App:
     """A store and the adapters around it, for one command."""
 
-    def __init__(self, settings: Settings, store: LocalStore, engines: Engines) -> None:
+    def __init__(self, settings: Settings, store: LocalStore, shelf: _Shelf, engines: Engines) -> None:
         self._jobs = settings.jobs
-        self._context = _compose(store, engines)
+        self._context = _compose(store, shelf, engines)
         self._remove_leftovers = store.remove_leftovers
 
     def plan(self, cells: Iterable[Cell]) -> Graph:
@@ -86,10 +89,16 @@ class App:
     ) -> Attempt:
         """Run `command` in a sandbox from the snapshot of the one cell of `graph`, which was built.
 
-        A snapshot that the store has lost a piece of is built again. The command runs once.
+        A snapshot that the store has lost a piece of is built again. The command runs once. Values of secrets are in
+        nothing of what is written or returned.
+
+        Raises:
+            InfraError: when the host variable of a secret is not set, before anything is done.
         """
-        cell, context = graph.cells[0].cell, self._context
-        run = partial(run_command, cell, command, context, stdout=stdout, stderr=stderr)
+        planned, context = graph.cells[0], self._context
+        with _concerning(planned):
+            reveal(planned.secrets, context.variables)
+        run = partial(run_command, planned, command, context, stdout=stdout, stderr=stderr)
         outcome = self.build(graph, listen)
         snapshot = snapshot_of(outcome)
         try:
@@ -106,7 +115,12 @@ class App:
             if snapshot_of(self.build(graph, listen, verify=True)) != snapshot:
                 raise
             changes = changes_since(snapshot, ran, context)
-        return Attempt(exit_code=ran.exit_code, changes=changes, was_killed_for_memory=ran.was_killed_for_memory)
+        return Attempt(
+            command=ran.command,
+            exit_code=ran.exit_code,
+            changes=changes,
+            was_killed_for_memory=ran.was_killed_for_memory,
+        )
 
 
 def snapshot_of(outcome: Outcome) -> SnapshotOutput:
@@ -114,7 +128,8 @@ def snapshot_of(outcome: Outcome) -> SnapshotOutput:
     planned = outcome.graph.cells[0]
     for result in outcome.results.values():
         if result.problem is not None:
-            raise InfraError(f"{planned.cell.file}: {planned.cell.name}: {result.problem}") from result.problem
+            with _concerning(planned):
+                raise result.problem
     output = outcome.results[planned.snapshot].output
     assert isinstance(output, SnapshotOutput), "a cell that did not fail has a snapshot"
     return output
@@ -127,19 +142,46 @@ def placed_at_start(outcome: Outcome) -> tuple[TreeOutput, ...]:
 
 
 @contextmanager
+def _concerning(planned: PlannedCell) -> Iterator[None]:
+    """Have messages name the file and the cell."""
+    try:
+        yield
+    except InfraError as problem:
+        raise InfraError(f"{planned.cell.file}: {planned.cell.name}: {problem}") from problem
+
+
+@contextmanager
 def opened(settings: Settings) -> Iterator[App]:
     """An app on the store that `settings` choose, which is made when it is not there."""
-    with LocalStore(settings.store or default_store()) as store, closing(_Engines(store)) as engines:
-        yield App(settings, store, engines)
+    with (
+        LocalStore(settings.store or default_store()) as store,
+        closing(_Shelf(store)) as shelf,
+        closing(_Engines(store, shelf)) as engines,
+    ):
+        yield App(settings, store, shelf, engines)
 
 
-def _compose(store: LocalStore, engines: Engines) -> Context:
+class _Shelf:
+    """The objects of a store, and those on top of them that are gone when it is closed."""
+
+    def __init__(self, store: LocalStore) -> None:
+        self._own = PrivateObjects(scratch=store.scratch)
+        self.objects = LayeredObjects(self._own, store.objects, into=store.objects)
+        self.private = LayeredObjects(self._own, store.objects, into=self._own)
+
+    def close(self) -> None:
+        """Remove what is private."""
+        self._own.close()
+
+
+def _compose(store: LocalStore, shelf: _Shelf, engines: Engines) -> Context:
     from reeval_build.sources.host_files import HostFileReader
     from reeval_build.sources.local_trees import LocalDirectories
 
     cancel = threading.Event()
     return Context(
-        objects=store.objects,
+        objects=shelf.objects,
+        private=shelf.private,
         records=store.records,
         engines=engines,
         git=_LazyGit(store),
@@ -149,6 +191,7 @@ def _compose(store: LocalStore, engines: Engines) -> Context:
         logs=store.logs,
         scratch=store.scratch,
         cancel=cancel,
+        variables=dict(os.environ),
     )
 
 
@@ -161,15 +204,15 @@ def _discard(directory: Path) -> None:
 class _Engines:
     """Makes each engine when it is first asked for, once."""
 
-    def __init__(self, store: LocalStore) -> None:
-        self._store = store
+    def __init__(self, store: LocalStore, shelf: _Shelf) -> None:
+        self._make = {kind: partial(make, store, shelf.objects) for kind, make in _ENGINES.items()}
         self._made: dict[str, Engine] = {}
         self._guard = threading.Lock()
 
     def __call__(self, kind: str) -> Engine:
         with self._guard:
             if kind not in self._made:
-                self._made[kind] = _ENGINES[kind](self._store)
+                self._made[kind] = self._make[kind]()
             return self._made[kind]
 
     def close(self) -> None:
@@ -197,19 +240,19 @@ class _Bounded:
             return self._made[kind]
 
 
-def _fake_engine(store: LocalStore) -> Engine:
+def _fake_engine(store: LocalStore, objects: Objects) -> Engine:
     from reeval_build.engines.fake.engine import FakeEngine
 
-    return FakeEngine(store.objects, scratch=store.scratch, scratch_in=store.scratch_in)
+    return FakeEngine(objects, scratch=store.scratch, scratch_in=store.scratch_in)
 
 
-def _docker_engine(store: LocalStore) -> Engine:
+def _docker_engine(store: LocalStore, objects: Objects) -> Engine:
     from reeval_build.engines.docker import DockerEngine
 
-    return DockerEngine(store.objects, scratch=store.scratch)
+    return DockerEngine(objects, scratch=store.scratch)
 
 
-_ENGINES: Final[dict[str, Callable[[LocalStore], Engine]]] = {"docker": _docker_engine, "fake": _fake_engine}
+_ENGINES: Final[dict[str, Callable[[LocalStore, Objects], Engine]]] = {"docker": _docker_engine, "fake": _fake_engine}
 
 
 class _LazyGit:

@@ -10,6 +10,7 @@ from reeval_build.content.plugins import PluginContents
 from reeval_build.digest import BLOB, Digest
 from reeval_build.model.egress import POLICIES, AllowHosts
 from reeval_build.model.plugins import LocalPlugin
+from reeval_build.model.secrets import PLACES, Secret
 from reeval_build.model.skills import LocalSkills
 from reeval_build.model.spec import DockerSandbox, FakeSandbox, GitWorkspace, HostFile, InstallStep
 from reeval_build.model.start_options import StartOptions
@@ -21,6 +22,7 @@ from reeval_build.plan.resolution import (
     ResolvedSource,
     ResolvedTree,
 )
+from reeval_build.plan.secrets import views
 from reeval_build.plan.sources import LocalDirectory
 from reeval_build.plan.work import (
     BaseWork,
@@ -285,6 +287,17 @@ _git_ids = st.text("0123456789abcdef", min_size=40, max_size=40)
 _time_limits = st.floats(min_value=0.001, max_value=10**6)
 _engines = st.sampled_from(["docker", "fake"])
 _layouts = st.builds(Layout, near_paths, near_paths)
+secret_values = st.builds(
+    Secret,
+    name=st.none() | st.sampled_from(["HOST_A", "HOST_B"]),
+    optional=st.booleans(),
+    to=st.sampled_from(["agent", "checks"]),
+    hosts=st.none() | st.lists(st.sampled_from(["a.example.com", "*.example.com"]), min_size=1).map(tuple),
+    in_=st.none() | st.lists(st.sampled_from(PLACES), min_size=1).map(tuple),
+)
+secret_views = st.dictionaries(variable_names, secret_values, max_size=2).flatmap(
+    lambda env: st.sets(st.sampled_from(["HOST_A", "HOST_B", *env])).map(lambda known: views(env, known))
+)
 works: dict[str, st.SearchStrategy[Any]] = {
     "base": st.builds(BaseWork, identity=digests, platform=st.sampled_from(["linux/amd64", "linux/arm64"])),
     "install": st.builds(InstallWork, run=words, timeout_s=_time_limits, engine=_engines),
@@ -306,6 +319,7 @@ works: dict[str, st.SearchStrategy[Any]] = {
             lambda env: tuple(sorted(env.items()))
         ),
         egress=st.sampled_from([*POLICIES, AllowHosts(()), AllowHosts(("a.example",)), AllowHosts(("a", "b.example"))]),
+        secrets=secret_views,
         timeout_s=_time_limits,
         engine=_engines,
         start=start_options,

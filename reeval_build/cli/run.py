@@ -49,7 +49,7 @@ def run(cell: str, command: tuple[str, ...], settings: Settings, diff_json: Path
         click.echo(f"reeval: {chosen.file}: {chosen.name}: the command {sentence}", err=True)
     click.echo(output.missing_newline + changes_text(chosen, done))
     if diff_json is not None:
-        diff_json.write_text(changes_json(chosen, command, done) + "\n", encoding="utf-8")
+        diff_json.write_text(changes_json(chosen, done) + "\n", encoding="utf-8")
     return done.exit_code
 
 

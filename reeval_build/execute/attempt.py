@@ -10,12 +10,15 @@ from reeval_build.digest import Digest
 from reeval_build.errors import InfraError
 from reeval_build.execute import trees
 from reeval_build.execute.ignore import ignored
+from reeval_build.execute.redaction import Redactor
+from reeval_build.execute.secrets import given, reveal
 from reeval_build.paths import Parts
 from reeval_build.state.delta import DeltaEntry, DeltaKind
 from reeval_build.state.state import PlacedTree
 from reeval_build.state.workspace import apply_entries, is_replaced
 from reeval_build.tree import directory
 from reeval_build.tree.compare import Change, compare
+from reeval_build.tree.directory import Entry
 from reeval_build.tree.draft import Draft
 
 if TYPE_CHECKING:
@@ -23,17 +26,18 @@ if TYPE_CHECKING:
 
     from reeval_build.digest import Domain
     from reeval_build.execute.context import Context
-    from reeval_build.model.cells import Cell
+    from reeval_build.plan.graph import PlannedCell
     from reeval_build.plan.outputs import SnapshotOutput, TreeOutput
-    from reeval_build.tree.directory import Directory, Entry, Loader
+    from reeval_build.tree.directory import Directory, Loader
 
 _CHUNK_BYTES: Final = 1024 * 1024
 
 
 @attrs.frozen(kw_only=True)
 class Attempt:
-    """How a command ended, and what of the workspace it changed: sorted by path."""
+    """How a command ended, and what of the workspace it changed: sorted by path. No value of a secret is in it."""
 
+    command: tuple[str, ...]
     exit_code: int
     changes: tuple[Change, ...]
     was_killed_for_memory: bool = False
@@ -41,16 +45,21 @@ class Attempt:
 
 @attrs.frozen(kw_only=True)
 class Ran:
-    """How a command ended, and what it left in its sandbox, whose workspace is at `workspace`."""
+    """How a command ended, and what it left in its sandbox, whose workspace is at `workspace`.
 
+    `redactor` knows the values that must not be shown of it; they are not in `command` any more.
+    """
+
+    command: tuple[str, ...]
     exit_code: int
     entries: tuple[DeltaEntry, ...]
     workspace: Parts
     was_killed_for_memory: bool
+    redactor: Redactor
 
 
 def run_command(
-    cell: Cell,
+    planned: PlannedCell,
     command: Sequence[str],
     context: Context,
     *,
@@ -61,22 +70,37 @@ def run_command(
 ) -> Ran:
     """Start a sandbox from `snapshot` and run `command` in its workspace with the cell's variables.
 
-    `placed` are the files that the harness is given when it starts, over those of the home directory.
-
-    Nothing of what it does is kept in the store.
+    `placed` are the files that the harness is given when it starts, over those of the home directory. Of its secrets
+    the command is given those that the agent is to see; its output is redacted of all of them. Nothing of what it does
+    is kept in the store.
 
     Raises:
         InfraError: when the engine fails.
         LostObjectError: when the store lacks a piece of the snapshot, before the command has begun.
+        MissingSecretError: when the host variable of a secret is not set, before the command has begun.
     """
-    engine = context.engines(cell.sandbox.kind)
+    secrets = reveal(planned.secrets, context.variables)
+    shown = given((view for view in planned.secrets if view.to == "agent"), secrets)
+    redactor, engine = Redactor(secrets), context.engines(planned.cell.sandbox.kind)
     homes = [PlacedTree(at=engine.layout.home, tree=tree.home, replaces=False) for tree in placed if tree.home]
     start = snapshot.state.on_top(*homes)
-    with engine.start(start, options=cell.start, cancel=context.cancel) as sandbox:
-        code = sandbox.execute(command, cwd=".", env=dict(cell.merged.literals), stdout=stdout, stderr=stderr)
+    with (
+        redactor.errors(),
+        engine.start(start, options=planned.cell.start, cancel=context.cancel) as sandbox,
+    ):
+        with redactor.stream(stdout) as out, redactor.stream(stderr) as err:
+            env = {**planned.cell.merged.literals, **shown}
+            code = sandbox.execute(command, cwd=".", env=env, stdout=out, stderr=err)
         killed = code != 0 and sandbox.was_killed_for_memory()
         entries = sandbox.capture(_Digests())
-    return Ran(exit_code=code, entries=entries, workspace=engine.layout.workspace, was_killed_for_memory=killed)
+    return Ran(
+        command=tuple(map(redactor.text, command)),
+        exit_code=code,
+        entries=entries,
+        workspace=engine.layout.workspace,
+        was_killed_for_memory=killed,
+        redactor=redactor,
+    )
 
 
 def changes_since(snapshot: SnapshotOutput, ran: Ran, context: Context) -> tuple[Change, ...]:
@@ -101,7 +125,21 @@ def changes_since(snapshot: SnapshotOutput, ran: Ran, context: Context) -> tuple
     untracked = [change.parts for change in changes if placed.get(change.parts) is None]
     left_out = ignored(untracked, snapshot.baseline, load, context.objects, scratch=context.scratch)
     counted = (change for change in changes if change.parts not in left_out)
-    return tuple(sorted(counted, key=lambda change: b"/".join(change.parts)))
+    ordered = sorted(counted, key=lambda change: b"/".join(change.parts))
+    return tuple(_redacted(change, ran.redactor) for change in ordered)
+
+
+def _redacted(change: Change, redactor: Redactor) -> Change:
+    """The change without values of secrets in names and targets, which are printed."""
+    path = redactor.redact(b"/".join(change.parts))
+    before, after = (_redacted_entry(entry, redactor) for entry in (change.before, change.after))
+    return attrs.evolve(change, parts=tuple(path.split(b"/")), before=before, after=after)
+
+
+def _redacted_entry(entry: Entry | None, redactor: Redactor) -> Entry | None:
+    if entry is None or entry.target is None:
+        return entry
+    return Entry.symlink(redactor.redact(entry.target))
 
 
 class _Digests:

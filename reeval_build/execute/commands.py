@@ -32,8 +32,8 @@ class StepCommand:
     memory_bytes: int | None = None
 
 
-def run_step(command: StepCommand, sandbox: Sandbox, output: BinaryIO, log: Path) -> None:
-    """Run a command to its end; what it writes goes to `output`, which is the file at `log`.
+def run_step(command: StepCommand, sandbox: Sandbox, *, stdout: BinaryIO, stderr: BinaryIO, log: Path) -> None:
+    """Run a command to its end; what it writes ends in the file at `log`.
 
     Raises:
         StepFailedError: when it does not succeed, as one of its subclasses.
@@ -45,8 +45,8 @@ def run_step(command: StepCommand, sandbox: Sandbox, output: BinaryIO, log: Path
             ["/bin/sh", "-c", command.run],
             cwd=command.cwd,
             env=command.env,
-            stdout=output,
-            stderr=output,
+            stdout=stdout,
+            stderr=stderr,
             timeout_s=command.timeout_s,
         )
     except CommandTimeoutError as error:

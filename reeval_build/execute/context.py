@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -25,9 +26,14 @@ class Engines(Protocol):
 
 @attrs.frozen(kw_only=True)
 class Context:
-    """The adapters of a run; all of them are safe to use from several threads."""
+    """The adapters of a run; all of them are safe to use from several threads.
+
+    `private` reads what `objects` reads, and keeps what must not outlive the process and no other one may have.
+    `variables` are those of the host, with the values of secrets among them: never in a message, nor in a `repr`.
+    """
 
     objects: Objects
+    private: Objects
     records: Records
     engines: Engines
     git: GitTrees
@@ -37,3 +43,4 @@ class Context:
     logs: Path
     scratch: Path
     cancel: Cancellation
+    variables: Mapping[str, str] = attrs.field(repr=False)

@@ -14,12 +14,12 @@ from reeval_build.digest import Digest
 from reeval_build.errors import CancelledError, HostError, InfraError
 from reeval_build.execute.failures import StepFailedError
 from reeval_build.execute.integrity import is_whole
-from reeval_build.execute.phases import perform
+from reeval_build.execute.phases import PrivateOutput, perform
 from reeval_build.execute.threads import Workers, workers
 from reeval_build.plan.graph import Graph, content_key
 from reeval_build.plan.outputs import Output, content_of
 from reeval_build.plan.record import cell_record
-from reeval_build.ports.events import CellNotRecorded, NodeFinished, NodeWaiting, ObjectLost, Status
+from reeval_build.ports.events import CellNotRecorded, NodeFinished, NodeWaiting, ObjectLost, SecretLeft, Status
 from reeval_build.ports.objects import LostObjectError
 from reeval_build.ports.records import Record
 
@@ -37,13 +37,22 @@ _REPAIRS: Final = 3
 
 @attrs.frozen(kw_only=True)
 class NodeResult:
-    """How a node ended; `output` is what it left, when it left something."""
+    """How a node ended; `output` is what it left, when it left something.
+
+    One that is private has the value of a secret in it, or stands on one that has: it is gone after the command.
+    """
 
     status: Status
     seconds: float = 0.0
     output: Output | None = None
     problem: InfraError | None = None
     log: str | None = None
+    is_private: bool = False
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the next build finds it."""
+        return self.status in {Status.HIT, Status.RAN} and not self.is_private
 
 
 @attrs.frozen(kw_only=True)
@@ -63,9 +72,11 @@ class Outcome:
 class _Built:
     """What a worker returns."""
 
-    record: Record
+    output: Output
+    log: str | None
     hit: bool
     seconds: float
+    is_private: bool = False
 
 
 @attrs.frozen(kw_only=True)
@@ -138,8 +149,9 @@ class _Run:
 
     def _keep_cells(self) -> None:
         for planned in self._graph.cells:
-            snapshot = self._results[planned.snapshot].output
-            if snapshot is not None:
+            result = self._results[planned.snapshot]
+            snapshot = result.output
+            if snapshot is not None and result.is_kept:
                 try:
                     self._context.records.keep_cell(cell_record(planned, self._graph, snapshot))
                 except InfraError as problem:
@@ -192,7 +204,9 @@ class _Run:
                 del self._waiting[recipe]
                 self._running.add(recipe)
                 inputs = {parent.role: self._output(parent.recipe) for parent in node.parents}
-                pool.begin(recipe, partial(_timed, partial(self._build, node, inputs)))
+                is_private = any(self._results[parent.recipe].is_private for parent in node.parents)
+                build = self._build_privately if is_private else self._build
+                pool.begin(recipe, partial(_timed, partial(build, node, inputs)))
 
     def _output(self, recipe: Digest) -> Output:
         output = self._results[recipe].output
@@ -211,31 +225,53 @@ class _Run:
             with records.exclusive(key, cancel=self._context.cancel, waiting=partial(self._wait_for, node)):
                 found = records.find(key)
                 if found is None:
-                    return self._perform(node, inputs, key, material)
+                    built = self._perform(node, inputs, self._context, key)
+                    if not built.is_private:
+                        self._publish(node, built, key, material)
+                    return built
         records.link(node.recipe, key)
-        return _Built(record=found, hit=True, seconds=time.monotonic() - began)
+        return _Built(output=found.output, log=found.log, hit=True, seconds=time.monotonic() - began)
+
+    def _build_privately(self, node: Node, inputs: Mapping[str, Output]) -> _Built:
+        """Do the work on what has the value of a secret in it.
+
+        Nothing of it is found again, so it is neither looked up nor recorded. Its content key would be a hash of the
+        value: no name of a file has that.
+        """
+        context = attrs.evolve(self._context, objects=self._context.private)
+        return attrs.evolve(self._perform(node, inputs, context, node.recipe), is_private=True)
 
     def _wait_for(self, node: Node, owner: str) -> None:
         self._listen(NodeWaiting(node=node, owner=owner))
 
-    def _perform(self, node: Node, inputs: Mapping[str, Output], key: Digest, material: bytes) -> _Built:
+    def _perform(self, node: Node, inputs: Mapping[str, Output], context: Context, log_name: Digest) -> _Built:
         assert node.work is not None, "a broken node is never begun"
         if self._context.cancel.is_set():
             raise CancelledError
-        log = self._context.logs / f"{key.hex}.log"
+        log = context.logs / f"{log_name.hex}.log"
         began = time.monotonic()
-        output = perform(node.work, inputs, self._context, log)
+        done = perform(node.work, inputs, context, log)
         seconds = time.monotonic() - began
+        is_private = isinstance(done, PrivateOutput)
+        if isinstance(done, PrivateOutput):
+            names = sorted({name for leak in done.leaks for name in leak.names})
+            paths = [leak.path for leak in done.leaks]
+            self._listen(SecretLeft(node=node, names=tuple(names), paths=tuple(paths)))
+            done = done.output
+        return _Built(
+            output=done, log=str(log) if log.exists() else None, hit=False, seconds=seconds, is_private=is_private
+        )
+
+    def _publish(self, node: Node, built: _Built, key: Digest, material: bytes) -> None:
         record = Record(
             key=key,
             phase=node.phase,
-            output=output,
+            output=built.output,
             material=material,
-            seconds=seconds,
-            log=str(log) if log.exists() else None,
+            seconds=built.seconds,
+            log=built.log,
         )
         self._context.records.publish(record, recipe=node.recipe)
-        return _Built(record=record, hit=False, seconds=seconds)
 
     def _finish(self, recipe: Digest, future: Future[_Ended]) -> None:
         ended = future.result()
@@ -252,7 +288,13 @@ class _Run:
             raise KeyboardInterrupt from stopped
         else:
             status = Status.HIT if built.hit else Status.RAN
-            result = NodeResult(status=status, seconds=built.seconds, output=built.record.output, log=built.record.log)
+            result = NodeResult(
+                status=status,
+                seconds=built.seconds,
+                output=built.output,
+                log=built.log,
+                is_private=built.is_private,
+            )
             self._end(recipe, result)
 
     def _repair(self, recipe: Digest, lost: LostObjectError, seconds: float) -> None:

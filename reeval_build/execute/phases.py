@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import attrs
+
 from reeval_build.digest import BLOB
 from reeval_build.errors import InfraError
 from reeval_build.execute import trees
 from reeval_build.execute.commands import StepCommand, run_step
 from reeval_build.execute.contents import place_plugin, place_skills
 from reeval_build.execute.failures import StepFailedError
+from reeval_build.execute.leaks import Leak, keep_delta
 from reeval_build.execute.plugin_builds import build_plugin
+from reeval_build.execute.redaction import Redactor
+from reeval_build.execute.secrets import given, reveal
 from reeval_build.execute.sources import read_source
 from reeval_build.model.start_options import UNLIMITED
 from reeval_build.paths import PathError
-from reeval_build.plan.outputs import SnapshotOutput, StateOutput, TreeOutput
+from reeval_build.plan.outputs import Output, SnapshotOutput, StateOutput, TreeOutput
 from reeval_build.plan.work import (
     BaseWork,
     FilesWork,
@@ -41,14 +46,22 @@ if TYPE_CHECKING:
 
     from reeval_build.digest import Digest
     from reeval_build.execute.context import Context
-    from reeval_build.plan.outputs import Output
     from reeval_build.plan.work import PlacedFile, TreeWork, Work
-    from reeval_build.ports.objects import Objects
+    from reeval_build.ports.objects import Batch, Objects
+    from reeval_build.state.delta import DeltaEntry
     from reeval_build.state.state import Layout
 
 
-def perform(work: Work, inputs: Mapping[str, Output], context: Context, log: Path) -> Output:
-    """Do the work of a node and keep the objects of what it leaves.
+@attrs.frozen
+class PrivateOutput:
+    """An output with values of secrets in it, and where they are: it must not be kept."""
+
+    output: Output
+    leaks: tuple[Leak, ...]
+
+
+def perform(work: Work, inputs: Mapping[str, Output], context: Context, log: Path) -> Output | PrivateOutput:
+    """Do the work of a node and keep the objects of what it leaves, those of a private output privately.
 
     `inputs` are the outputs of its parents by their roles. Raises InfraError when it cannot be done, and
     CancelledError when the run was told to stop.
@@ -91,27 +104,42 @@ def _state(inputs: Mapping[str, Output]) -> State:
     return output.state
 
 
-def _run_step(work: InstallWork | SetupWork, state: State, context: Context, log: Path) -> StateOutput:
-    options = work.start if isinstance(work, SetupWork) else UNLIMITED
+def _run_step(work: InstallWork | SetupWork, state: State, context: Context, log: Path) -> StateOutput | PrivateOutput:
+    secrets, env, options = {}, {}, UNLIMITED
+    if isinstance(work, SetupWork):
+        secrets, options = reveal(work.secrets, context.variables), work.start
+        env = {**dict(work.env), **given(work.secrets, secrets)}
     command = StepCommand(
         phase=work.phase,
         run=work.run,
         cwd=work.cwd if isinstance(work, SetupWork) else "/",
-        env=dict(work.env) if isinstance(work, SetupWork) else {},
+        env=env,
         timeout_s=work.timeout_s,
         memory_bytes=options.memory_bytes,
     )
-    objects, engine = context.objects, context.engines(work.engine)
+    redactor, engine = Redactor(secrets), context.engines(work.engine)
     with (
+        redactor.errors(),
         engine.start(state, options=options, cancel=context.cancel) as sandbox,
-        objects.batch() as batch,
-        log.open("wb") as output,
+        log.open("wb") as file,
+        # Half of a value can come from either stream.
+        redactor.stream(file) as both,
     ):
-        run_step(command, sandbox, output, log)
-        entries = sandbox.capture(batch)
-        if is_replaced(engine.layout.workspace, entries):
-            raise StepFailedError(work.phase, work.run, "left no directory where the workspace was", log=log)
-        return StateOutput(state=state.on_top(trees.save_delta(batch, entries)))
+        with redactor.stream(both) as stdout, redactor.stream(both) as stderr:
+            run_step(command, sandbox, stdout=stdout, stderr=stderr, log=log)
+
+        def read(batch: Batch) -> tuple[DeltaEntry, ...]:
+            entries = sandbox.capture(batch)
+            if is_replaced(engine.layout.workspace, entries):
+                raise StepFailedError(work.phase, work.run, "left no directory where the workspace was", log=log)
+            return entries
+
+        delta, leaks = keep_delta(read, redactor, context)
+    output = StateOutput(state=state.on_top(delta))
+    if not leaks:
+        return output
+    engine.keep_private(output.state)
+    return PrivateOutput(output, leaks)
 
 
 def _place(files: Sequence[PlacedFile], context: Context) -> TreeOutput:

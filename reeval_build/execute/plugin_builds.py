@@ -60,4 +60,4 @@ def _run(work: PluginBuildWork, sandbox: Sandbox, log: Path) -> None:
     with log.open("wb") as output:
         for run in work.run:
             command = StepCommand(phase=work.phase, run=run, cwd=work.cwd, env={}, timeout_s=PLUGIN_BUILD_TIMEOUT_S)
-            run_step(command, sandbox, output, log)
+            run_step(command, sandbox, stdout=output, stderr=output, log=log)

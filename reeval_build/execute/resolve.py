@@ -9,6 +9,7 @@ from reeval_build.execute.questions import Questions
 from reeval_build.execute.resolve_contents import resolve_plugins, resolve_skills
 from reeval_build.model.spec import HostFile
 from reeval_build.plan.resolution import Resolution, base_name, home_of
+from reeval_build.plan.secrets import host_variables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def resolve(cells: Iterable[Cell], context: Context, *, jobs: int) -> Resolution:
-    """What the images, repositories and files that `cells` name are now.
+    """What the images, repositories and files that `cells` name are now, and which of their host variables are set.
 
     What cannot be had is an `InfraError` in the result, so that it fails only the cells that need it. The bytes of
     host files are in the store afterwards: what is hashed here is what is placed later.
@@ -47,6 +48,7 @@ def resolve(cells: Iterable[Cell], context: Context, *, jobs: int) -> Resolution
         skills=resolve_skills(skills, context, ask),
         plugins=resolve_plugins(plugins, context, ask),
         registries=_registries() if plugins else NO_REGISTRIES,
+        variables=frozenset().union(*(host_variables(cell.merged.env) for cell in cells)) & context.variables.keys(),
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from reeval_build.model.secrets import Secret
 from reeval_build.model.shown import shown
 from reeval_build.model.spec import DockerSandbox
 
@@ -18,10 +17,6 @@ if TYPE_CHECKING:
 def _field(name: str) -> Callable[[Spec], Iterable[str]]:
     """A field, unless it is left alone or empty."""
     return lambda spec: [name] if getattr(spec, name) else []
-
-
-def _secrets(spec: Spec) -> Iterable[str]:
-    return [f"the secret env.{name}" for name, value in (spec.env or {}).items() if isinstance(value, Secret)]
 
 
 def _inputs(spec: Spec) -> Iterable[str]:
@@ -45,7 +40,6 @@ def _podman(spec: Spec) -> Iterable[str]:
 
 # Each line names what of a spec is not supported. An entry goes when what it is about is built.
 UNSUPPORTED: Final[tuple[Callable[[Spec], Iterable[str]], ...]] = (
-    _secrets,
     _podman,
     _docker("dockerfile"),
     _docker("root"),

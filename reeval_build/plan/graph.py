@@ -13,6 +13,7 @@ from reeval_build.errors import InfraError
 from reeval_build.model.cells import Cell
 from reeval_build.plan.contents import Contents
 from reeval_build.plan.resolution import ResolvedTree
+from reeval_build.plan.secrets import SecretView
 from reeval_build.plan.work import Work, joined, material
 
 if TYPE_CHECKING:
@@ -89,6 +90,7 @@ class PlannedCell:
     key: Digest
     snapshot: Digest
     start: tuple[Digest, ...] = ()
+    secrets: tuple[SecretView, ...] = ()
     workspace: ResolvedTree | None = None
     contents: Contents
     warnings: tuple[str, ...] = ()

@@ -9,7 +9,7 @@ import attrs
 from reeval_build import canon
 from reeval_build.digest import BLOB, Digest, Domain
 from reeval_build.errors import DefinitionError, InfraError
-from reeval_build.model.egress import AllowHosts, is_restricted
+from reeval_build.model.egress import is_restricted
 from reeval_build.model.spec import HostFile
 from reeval_build.paths import Destination, parse_destination, split
 from reeval_build.plan.content_nodes import plan_mcp, plan_plugins, plan_skills
@@ -17,6 +17,7 @@ from reeval_build.plan.contents import Contents, contents_of
 from reeval_build.plan.graph import Drawing, Graph, Node, Parent, PlannedCell
 from reeval_build.plan.labels import shorten
 from reeval_build.plan.resolution import base_name
+from reeval_build.plan.secrets import views
 from reeval_build.plan.work import (
     BaseWork,
     FilesWork,
@@ -27,6 +28,7 @@ from reeval_build.plan.work import (
     SetupWork,
     SnapshotWork,
     WorkspaceWork,
+    canonical,
 )
 
 if TYPE_CHECKING:
@@ -35,8 +37,9 @@ if TYPE_CHECKING:
     from reeval_build.model.cells import Cell
     from reeval_build.model.spec import FileContent, GitWorkspace
     from reeval_build.plan.resolution import Resolution
+    from reeval_build.plan.secrets import SecretView
 
-CELL: Final = Domain("cell", 2)
+CELL: Final = Domain("cell", 3)
 _MANY: Final = 3
 
 
@@ -70,12 +73,13 @@ def _plan_cell(cell: Cell, resolution: Resolution, drawing: Drawing) -> PlannedC
     parents += plan_plugins(contents.plugins, machine, cell, resolution, drawing)
     top = drawing.add(Node.of(RootWork(layout=layout), parents, label=_root_label(parents)), "state")
     root = attrs.evolve(top, role="root")
-    env = tuple(sorted(merged.literals.items()))
+    env, secrets = tuple(sorted(merged.literals.items())), views(merged.env, resolution.variables)
     for step in merged.setup:
         work = SetupWork(
             run=step.run,
             cwd=step.cwd,
             env=env,
+            secrets=secrets,
             egress=cell.egress,
             timeout_s=step.timeout_s,
             engine=cell.sandbox.kind,
@@ -91,9 +95,10 @@ def _plan_cell(cell: Cell, resolution: Resolution, drawing: Drawing) -> PlannedC
     resolved = None if merged.workspace is None else resolution.workspaces[merged.workspace]
     return PlannedCell(
         cell=cell,
-        key=_cell_key(cell, snapshot.recipe, start),
+        key=_cell_key(cell, snapshot.recipe, start, secrets),
         snapshot=snapshot.recipe,
         start=tuple(parent.recipe for parent in start),
+        secrets=secrets,
         workspace=None if isinstance(resolved, InfraError) else resolved,
         contents=contents,
         warnings=tuple(_warnings(cell, contents, resolution)),
@@ -163,13 +168,13 @@ def _root_label(parents: Iterable[Parent]) -> str:
     return " + ".join(parent.role for parent in parents if parent.role != "state") or "empty workspace"
 
 
-def _cell_key(cell: Cell, snapshot: Digest, start: Iterable[Parent]) -> Digest:
+def _cell_key(cell: Cell, snapshot: Digest, start: Iterable[Parent], secrets: tuple[SecretView, ...]) -> Digest:
     """Names the cell in records: what it starts from, what it starts with, and what people call it."""
     layers = [layer.name for layer in cell.environment.layers]
-    egress = cell.egress
     starts_with: dict[str, canon.Value] = {
         "env": dict(cell.merged.literals),
-        "egress": {"allow": list(egress.hosts)} if isinstance(egress, AllowHosts) else egress,
+        "secrets": canonical(secrets),
+        "egress": canonical(cell.egress),
         "placed": [[parent.role, parent.recipe] for parent in start],
     }
     if cell.sandbox.id is not None:

@@ -14,6 +14,7 @@ from reeval_build.plan.resolution import base_name
 if TYPE_CHECKING:
     from reeval_build.plan.graph import Graph, PlannedCell
     from reeval_build.plan.outputs import Output
+    from reeval_build.plan.secrets import SecretView
 
 
 @attrs.frozen(kw_only=True)
@@ -42,6 +43,19 @@ class EgressRecord:
 
 
 @attrs.frozen(kw_only=True)
+class SecretRecord:
+    """A secret of a cell, by its names: `variable` is that of the host; it was skipped when it is not `present`."""
+
+    name: str
+    variable: str
+    mode: str
+    hosts: tuple[str, ...]
+    places: tuple[str, ...]
+    to: str
+    present: bool
+
+
+@attrs.frozen(kw_only=True)
 class CellRecord:
     """A cell whose snapshot is built: what a reader of results needs to know what it ran in.
 
@@ -59,6 +73,7 @@ class CellRecord:
     base: str
     workspace: WorkspaceRecord | None
     env: Mapping[str, str]
+    secrets: tuple[SecretRecord, ...]
     setup: tuple[str, ...]
     egress: EgressRecord
     snapshot: str
@@ -83,12 +98,25 @@ def cell_record(planned: PlannedCell, graph: Graph, snapshot: Output) -> CellRec
         base=str(base_name(cell.sandbox)),
         workspace=_workspace(planned),
         env=dict(cell.merged.literals),
+        secrets=tuple(map(_secret, planned.secrets)),
         setup=tuple(step.run for step in cell.merged.setup),
         egress=_egress(planned),
         snapshot=content_of(snapshot).hex,
         phase_keys=tuple((node.phase, node.recipe.hex) for node in above),
         warnings=planned.warnings,
         sandbox_id=cell.sandbox_id,
+    )
+
+
+def _secret(view: SecretView) -> SecretRecord:
+    return SecretRecord(
+        name=view.name,
+        variable=view.variables[0],
+        mode=view.mode,
+        hosts=view.hosts,
+        places=view.in_,
+        to=view.to,
+        present=view.present,
     )
 
 

@@ -194,7 +194,8 @@ class Resolution:
     """For everything some cells name: what it is now, or why it cannot be had.
 
     Plugins are by their source and the home directory of the sandbox they are read for. `registries` are the
-    hosts that package runners need.
+    hosts that package runners need. `variables` are those host variables that secrets name and that are set: names,
+    and no value.
     """
 
     bases: Mapping[BaseName, Base | InfraError]
@@ -204,6 +205,7 @@ class Resolution:
     skills: Mapping[SkillSource, ResolvedSkills | InfraError] = attrs.field(factory=dict)
     plugins: Mapping[tuple[PluginSource, str], ResolvedPlugin | InfraError] = attrs.field(factory=dict)
     registries: Registries = NO_REGISTRIES
+    variables: frozenset[str] = frozenset()
 
 
 def base_name(sandbox: Sandbox) -> BaseName:

@@ -14,6 +14,7 @@ from reeval_build.model.spec import FileContent, GitWorkspace
 from reeval_build.model.start_options import UNLIMITED, StartOptions
 from reeval_build.paths import Destination
 from reeval_build.plan.resolution import ResolvedPlugin, ResolvedSource, ResolvedTree
+from reeval_build.plan.secrets import SecretView
 from reeval_build.plan.sources import SourceKind
 from reeval_build.state.state import Layout
 
@@ -200,15 +201,17 @@ class RootWork:
 class SetupWork:
     """One command of an environment's setup, with what it can see and reach.
 
-    `egress` is as `effective` gives it. `start` is what the sandbox may use in which it runs.
+    `secrets` are sorted by name; `egress` is as `effective` gives it. `start` is what the sandbox may use in which it
+    runs.
     """
 
     phase: ClassVar[str] = "setup"
-    schema: ClassVar[int] = 2
+    schema: ClassVar[int] = 3
 
     run: str
     cwd: str
     env: tuple[tuple[str, str], ...]
+    secrets: tuple[SecretView, ...]
     egress: Egress
 
     timeout_s: float = attrs.field(eq=False)
@@ -249,24 +252,29 @@ PHASES: Final = (
 
 def material(work: Work) -> canon.Value:
     """What of a node's work enters its key: every field that takes part in equality, by name."""
-    return [work.phase, work.schema, _value(work)]
+    return [work.phase, work.schema, canonical(work)]
 
 
-def _value(value: object) -> canon.Value:
+def canonical(value: object) -> canon.Value:
+    """A value of ours as what enters keys: of its fields those that take part in equality, by name."""
     if value is None or isinstance(value, (bool, int, str, bytes, Digest)):
         return value
     if isinstance(value, tuple):
-        return [_value(item) for item in value]
+        return [canonical(item) for item in value]
     instance = cast("attrs.AttrsInstance", value)
     shown = attrs.asdict(instance, recurse=False, filter=lambda field, _value: bool(field.eq))
-    return {name: _value(item) for name, item in shown.items()}
+    return {name: canonical(item) for name, item in shown.items()}
 
 
 def joined(one: Work, other: Work) -> Work:
-    """The work of one node that two cells ask for: equal work, under the more generous of two limits."""
+    """The work of one node that two cells ask for: equal work, under the more generous of two limits.
+
+    Secrets can be filled from the host variables of either.
+    """
     assert one == other, "nodes of one key have equal work"
     if isinstance(one, (InstallWork, SetupWork)) and isinstance(other, (InstallWork, SetupWork)):
         one = attrs.evolve(one, timeout_s=max(one.timeout_s, other.timeout_s))
     if isinstance(one, SetupWork) and isinstance(other, SetupWork):
-        one = attrs.evolve(one, start=one.start.joined(other.start))
+        secrets = tuple(mine.joined(theirs) for mine, theirs in zip(one.secrets, other.secrets, strict=True))
+        one = attrs.evolve(one, start=one.start.joined(other.start), secrets=secrets)
     return one

@@ -58,7 +58,19 @@ class CellNotRecorded:
     problem: str
 
 
-Event: TypeAlias = NodeWaiting | NodeFinished | ObjectLost | CellNotRecorded
+@attrs.frozen(kw_only=True)
+class SecretLeft:
+    """A step left values of secrets in what it changed: that, and what stands on it, is used but not kept.
+
+    `names` are those of the secrets in `env`; `paths` is where, from the root of the sandbox.
+    """
+
+    node: Node
+    names: tuple[str, ...]
+    paths: tuple[str, ...]
+
+
+Event: TypeAlias = NodeWaiting | NodeFinished | ObjectLost | CellNotRecorded | SecretLeft
 
 
 class Listener(Protocol):

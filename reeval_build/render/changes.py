@@ -9,8 +9,6 @@ from reeval_build.paths import display
 from reeval_build.tree.directory import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from reeval_build.execute.attempt import Attempt
     from reeval_build.model.cells import Cell
     from reeval_build.tree.compare import Change
@@ -25,7 +23,7 @@ def changes_text(cell: Cell, done: Attempt) -> str:
     return "\n".join([f"{cell.name}: {len(lines)} changed since the snapshot", *lines])
 
 
-def changes_json(cell: Cell, command: Sequence[str], done: Attempt) -> str:
+def changes_json(cell: Cell, done: Attempt) -> str:
     """One object: the cell, the command, its exit code, the changes. The shape is in `docs/reference/json.md`."""
     changes = [
         {
@@ -38,7 +36,7 @@ def changes_json(cell: Cell, command: Sequence[str], done: Attempt) -> str:
     ]
     value = {
         "cell": cell.name,
-        "command": list(command),
+        "command": list(done.command),
         "exit_code": done.exit_code,
         "killed_for_memory": done.was_killed_for_memory,
         "changes": changes,

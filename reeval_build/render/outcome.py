@@ -10,7 +10,7 @@ from reeval_build.plan.outputs import content_of
 from reeval_build.ports.events import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from reeval_build.errors import InfraError
     from reeval_build.execute.executor import Outcome
@@ -21,7 +21,7 @@ _DIGITS = 3
 def outcome_text(outcome: Outcome) -> str:
     """A line a cell, then the summary."""
     width = max((len(planned.cell.name) for planned in outcome.graph.cells), default=0)
-    lines = [f"{cell['name']:<{width}}  {cell['status']:<8}{cell['snapshot'] or '-'}" for cell in _cells(outcome)]
+    lines = [f"{cell['name']:<{width}}  {cell['status']:<8}{_snapshot(cell)}" for cell in _cells(outcome)]
     counts = ", ".join(f"{outcome.count(status)} {status.value}" for status in Status)
     return "\n".join([*lines, f"{counts} in {outcome.seconds:.2f} s"])
 
@@ -35,6 +35,7 @@ def outcome_json(outcome: Outcome) -> str:
             "phase": node.phase,
             "label": node.label,
             "status": outcome.results[recipe].status.value,
+            "kept": outcome.results[recipe].is_kept,
             "seconds": round(outcome.results[recipe].seconds, _DIGITS),
             "failure": _failure(outcome.results[recipe].problem),
             "cells": list(cells_of[recipe]),
@@ -67,10 +68,16 @@ def _list(names: Iterable[str]) -> str:
     return ", ".join(dict.fromkeys(names))
 
 
-def _cells(outcome: Outcome) -> list[dict[str, str | None]]:
-    cells: list[dict[str, str | None]] = []
+def _snapshot(cell: Mapping[str, object]) -> object:
+    return cell["snapshot"] or ("-" if cell["status"] in {"failed", "skipped"} else "not kept")
+
+
+def _cells(outcome: Outcome) -> list[dict[str, str | bool | None]]:
+    cells: list[dict[str, str | bool | None]] = []
     for planned in outcome.graph.cells:
-        output = outcome.results[planned.snapshot].output
+        result = outcome.results[planned.snapshot]
+        # Of what is private this would be a hash of a secret's value.
+        output = result.output if result.is_kept else None
         cells.append(
             {
                 "name": planned.cell.name,
@@ -80,6 +87,7 @@ def _cells(outcome: Outcome) -> list[dict[str, str | None]]:
                 "key": planned.key.hex,
                 "snapshot": None if output is None else content_of(output).hex,
                 "status": cell_status(outcome, outcome.graph.above(*planned.tops)).value,
+                "kept": result.is_kept,
             }
         )
     return cells

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
-from reeval_build.ports.events import CellNotRecorded, NodeFinished, NodeWaiting, ObjectLost
+from reeval_build.ports.events import CellNotRecorded, NodeFinished, NodeWaiting, ObjectLost, SecretLeft
 
 if TYPE_CHECKING:
     from reeval_build.digest import Digest
     from reeval_build.plan.graph import Graph
     from reeval_build.ports.events import Event
+
+
+_MANY: Final = 5
 
 
 def warn(graph: Graph) -> None:
@@ -50,3 +53,11 @@ class Progress:
                 return f"reeval: warning: {problem}; what it belonged to is built again"
             case CellNotRecorded(cell=cell, problem=problem):
                 return f"reeval: warning: {cell} is built, but its record could not be written: {problem}"
+            case SecretLeft(node=node, names=names, paths=paths):
+                cells = ", ".join(self._cells[node.recipe])
+                values = f"the value{'s' if len(names) > 1 else ''} of {' and '.join(f'env.{name}' for name in names)}"
+                where = ", ".join(paths[:_MANY]) + (f" and {len(paths) - _MANY} more" if len(paths) > _MANY else "")
+                return (
+                    f'reeval: warning: {cells}: {node.phase} step "{node.label}" leaves {values} in {where}: '
+                    "neither its result nor what stands on it is kept, and the next build runs it again"
+                )

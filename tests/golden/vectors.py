@@ -119,6 +119,16 @@ _EQUIPPED: Final[EnvironmentSpec] = {
     "mcp": {"crm": mcp.http("https://crm.example.com/mcp")},
 }
 _BARE: Final[EnvironmentSpec] = {"sandbox": {"kind": "fake"}, "setup": ["true"]}
+_GUARDED: Final[EnvironmentSpec] = {
+    "sandbox": {"kind": "fake"},
+    "env": {
+        "A": {"kind": "secret"},
+        "B": {"kind": "secret", "from": "X", "to": "checks", "hosts": ["b.example.com", "a.example.com"]},
+        "C": {"kind": "secret", "optional": True},
+        "D": {"kind": "secret", "hosts": ["d.example.com"], "in": ["query", "header"]},
+    },
+    "setup": ["true"],
+}
 
 
 def encodings() -> Iterator[str]:
@@ -165,11 +175,22 @@ def objects() -> Iterator[str]:
 def keys() -> Iterator[str]:
     """Keys of every node and cell of a small graph, with what enters them."""
     yield from ("Content keys are as if what each parent left were identified by the parent's recipe key.", "")
-    for name, spec in {"development": _DEVELOPMENT, "production, which extends it": _EXTENSION, "bare": _BARE}.items():
+    specs = {
+        "development": _DEVELOPMENT,
+        "production, which extends it": _EXTENSION,
+        "bare": _BARE,
+        "guarded, on a host with neither X nor C": _GUARDED,
+    }
+    for name, spec in specs.items():
         yield from (f"{name}:", *(f"  {field} = {value!a}" for field, value in spec.items()))
     development = define_environment("development", _DEVELOPMENT)
     yield from ("equipped:", *(f"  {field} = {value!a}" for field, value in _EQUIPPED.items()))
-    environments = (development, development.extend("production", _EXTENSION), define_environment("bare", _BARE))
+    environments = (
+        development,
+        development.extend("production", _EXTENSION),
+        define_environment("bare", _BARE),
+        define_environment("guarded", _GUARDED),
+    )
     shelf, equipped = Shelf(), defined(_EQUIPPED, "equipped", directory=Path("/"))
     skills, plugins = _resolved(equipped, shelf)
     graph = graph_of(
@@ -182,6 +203,7 @@ def keys() -> Iterator[str]:
         },
         skills=skills,
         plugins=plugins,
+        variables=("A", "D"),
     )
     for node in graph.nodes.values():
         material = node.material({parent.recipe: parent.recipe for parent in node.parents})

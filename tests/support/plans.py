@@ -15,7 +15,7 @@ from reeval_build.plan.resolution import Base, BaseName, Resolution, ResolvedFil
 from reeval_build.state.state import Layout
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from reeval_build.errors import InfraError
     from reeval_build.model.environment import Environment
@@ -51,8 +51,12 @@ def graph_of(
     files: Mapping[str, ResolvedFile | InfraError] | None = None,
     skills: Mapping[SkillSource, ResolvedSkills | InfraError] | None = None,
     plugins: Mapping[tuple[PluginSource, str], ResolvedPlugin | InfraError] | None = None,
+    variables: Collection[str] = (),
 ) -> Graph:
-    """The graph of some cells; what is not said of an image, a repository or a host file follows from its name."""
+    """The graph of some cells; what is not said of an image, a repository or a host file follows from its name.
+
+    `variables` are the host variables that are set.
+    """
     contents = [content for one in cells for content in (*one.merged.files.values(), one.merged.rules)]
     hosted = {content.path for content in contents if isinstance(content, HostFile)}
     repositories = [one.merged.workspace for one in cells if one.merged.workspace is not None]
@@ -66,6 +70,7 @@ def graph_of(
             files={path: host_file(path.encode()) for path in hosted} | dict(files or {}),
             skills=skills or {},
             plugins=plugins or {},
+            variables=frozenset(variables),
         ),
     )
 

@@ -69,9 +69,13 @@ class ContainerSandbox:
         timeout_s: float | None = None,
     ) -> int:
         """See `ports.engine.Sandbox.execute`."""
-        for text in (*command, cwd, *env, *env.values()):
-            if not text.isprintable() and any("\ud800" <= character <= "\udfff" for character in text):
+        for text in (*command, cwd, *env):
+            if not _is_unicode(text):
                 raise InfraError(f"{text!r} is not valid Unicode, and an engine takes nothing else")
+        for name, value in env.items():
+            # Which may be a secret: it is not shown.
+            if not _is_unicode(value):
+                raise InfraError(f"the value of {name} is not valid Unicode, and an engine takes nothing else")
         limits = _Limits(self._cancel, timeout_s)
         try:
             limits.check()
@@ -156,6 +160,10 @@ class ContainerSandbox:
                 if error.status_code != _NOT_RUNNING:
                     raise
             self._connection.quick.wait(self.container, timeout=self._connection.quick.timeout)
+
+
+def _is_unicode(text: str) -> bool:
+    return text.isprintable() or not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 class _Limits:

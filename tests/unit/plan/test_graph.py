@@ -15,7 +15,7 @@ WORK = RootWork(layout=Layout((b"w",), (b"h",)))
 
 
 def step(run: str = "a", timeout_s: float = 1) -> SetupWork:
-    return SetupWork(run=run, cwd=".", env=(), egress="proxy", timeout_s=timeout_s, engine="fake")
+    return SetupWork(run=run, cwd=".", env=(), secrets=(), egress="proxy", timeout_s=timeout_s, engine="fake")
 
 
 def above(*pairs) -> list[Parent]:

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from reeval_build import define_environment, docker, git
+from reeval_build import define_environment, docker, git, secret
 from reeval_build.digest import BLOB
 from reeval_build.plan.outputs import SnapshotOutput, content_of
-from reeval_build.plan.record import EgressRecord, WorkspaceRecord, cell_record
+from reeval_build.plan.record import EgressRecord, SecretRecord, WorkspaceRecord, cell_record
 from reeval_build.plan.resolution import ResolvedTree
 from reeval_build.state.state import State
 from tests.support.plans import cell, graph_of
@@ -67,3 +69,24 @@ def test_the_record_has_the_keys_of_its_own_nodes_only():
     record = cell_record(graph.cells[1], graph, SNAPSHOT)
 
     assert [phase for phase, _key in record.phase_keys] == ["base", "root", "setup", "snapshot"]
+
+
+@pytest.mark.conforms("20", "123")
+def test_the_record_of_a_cell_has_the_names_of_its_secrets_and_which_were_skipped():
+    env: Any = {
+        "A": secret.from_env("X", to="checks"),
+        "B": secret(optional=True),
+        "C": secret(hosts=["c.example"], in_=["query"]),
+    }
+    graph = graph_of(cell(define_environment("e", {"env": env})), variables={"X"})
+
+    record = cell_record(graph.cells[0], graph, SNAPSHOT)
+
+    assert record.secrets == (
+        SecretRecord(name="A", variable="X", mode="raw", hosts=(), places=(), to="checks", present=True),
+        SecretRecord(name="B", variable="B", mode="raw", hosts=(), places=(), to="agent", present=False),
+        SecretRecord(
+            name="C", variable="C", mode="brokered", hosts=("c.example",), places=("query",), to="agent", present=True
+        ),
+    )
+    assert record.env == {}

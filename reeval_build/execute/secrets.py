@@ -1,0 +1,73 @@
+"""Values of secrets: from the host's variables to the environment of a command, and nowhere else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reeval_build.errors import InfraError
+from reeval_build.plan.secrets import placeholder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from reeval_build.plan.secrets import SecretView
+
+
+class MissingSecretError(InfraError):
+    """Host variables that secrets need, and that are not set."""
+
+    def __init__(self, missing: Sequence[SecretView]) -> None:
+        needs = "; ".join(f"env.{view.name} needs the host variable {_either(view.variables)}" for view in missing)
+        if len(missing) == 1:
+            super().__init__(f"{needs}, which is not set", hint="export it, or make the secret optional")
+        else:
+            super().__init__(f"{needs}, none of which is set", hint="export them, or make the secrets optional")
+        self.missing = tuple(missing)
+
+
+class UnusableSecretError(InfraError):
+    """A value that no variable can have."""
+
+    def __init__(self, view: SecretView, variable: str) -> None:
+        super().__init__(f"the host variable {variable}, which env.{view.name} needs, has a NUL in its value")
+        self.view, self.variable = view, variable
+
+
+def reveal(views: Iterable[SecretView], variables: Mapping[str, str]) -> dict[str, str]:
+    """The values of the secrets that are present, by the names that they have in the sandbox.
+
+    A host variable that is set to nothing is set. Of a brokered secret, too, the value must be there, and is given:
+    it is not for the sandbox, but to be looked for in what comes out of it.
+
+    Raises:
+        MissingSecretError: when host variables are not set; it names all of them.
+        UnusableSecretError: for a value with a NUL.
+    """
+    values: dict[str, str] = {}
+    missing = []
+    for view in views:
+        variable = next((name for name in view.variables if name in variables), None)
+        if not view.present:
+            continue
+        if variable is None:
+            missing.append(view)
+        elif "\0" in variables[variable]:
+            raise UnusableSecretError(view, variable)
+        else:
+            values[view.name] = variables[variable]
+    if missing:
+        raise MissingSecretError(missing)
+    return values
+
+
+def given(views: Iterable[SecretView], values: Mapping[str, str]) -> dict[str, str]:
+    """The variables of a command that is given `views`, of whose values `values` has each."""
+    return {
+        view.name: placeholder(view.name) if view.mode == "brokered" else values[view.name]
+        for view in views
+        if view.present
+    }
+
+
+def _either(variables: Sequence[str]) -> str:
+    return " or ".join(variables)
