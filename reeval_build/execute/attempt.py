@@ -12,6 +12,7 @@ from reeval_build.execute import trees
 from reeval_build.execute.ignore import ignored
 from reeval_build.execute.redaction import Redactor
 from reeval_build.execute.secrets import given, reveal
+from reeval_build.execute.server_secrets import reveal_servers
 from reeval_build.paths import Parts
 from reeval_build.state.delta import DeltaEntry, DeltaKind
 from reeval_build.state.state import PlacedTree
@@ -79,8 +80,12 @@ def run_command(
         LostObjectError: when the store lacks a piece of the snapshot, before the command has begun.
         MissingSecretError: when the host variable of a secret is not set, before the command has begun.
     """
-    secrets = reveal(planned.secrets, context.variables)
+    secrets = reveal_all(planned, context)
     shown = given((view for view in planned.secrets if view.to == "agent"), secrets)
+    mcp = planned.contents.mcp
+    assert not isinstance(mcp, InfraError), "a cell that is built has what it names"
+    # What the files of servers refer to: the harness has it from its own variables.
+    shown |= {name: secrets[name] for name in mcp.variables}
     redactor, engine = Redactor(secrets), context.engines(planned.cell.sandbox.kind)
     homes = [PlacedTree(at=engine.layout.home, tree=tree.home, replaces=False) for tree in placed if tree.home]
     start = snapshot.state.on_top(*homes)
@@ -101,6 +106,16 @@ def run_command(
         was_killed_for_memory=killed,
         redactor=redactor,
     )
+
+
+def reveal_all(planned: PlannedCell, context: Context) -> dict[str, str]:
+    """The values of a cell's secrets, by name; those of MCP servers by the names of their host variables.
+
+    Raises:
+        InfraError: for host variables that are not set, and for values that cannot be used.
+    """
+    servers = reveal_servers(planned.contents.server_secrets, context.variables)
+    return {**servers, **reveal(planned.secrets, context.variables)}
 
 
 def changes_since(snapshot: SnapshotOutput, ran: Ran, context: Context) -> tuple[Change, ...]:

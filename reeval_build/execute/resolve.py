@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 from reeval_build.content.runners import NO_REGISTRIES, Registries
 from reeval_build.execute.questions import Questions
 from reeval_build.execute.resolve_contents import resolve_plugins, resolve_skills
+from reeval_build.model.plugins import LocalPlugin
 from reeval_build.model.spec import HostFile
 from reeval_build.plan.resolution import Resolution, base_name, home_of
 from reeval_build.plan.secrets import host_variables
+from reeval_build.plan.servers import server_variables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from reeval_build.execute.context import Context
     from reeval_build.model.cells import Cell
     from reeval_build.model.spec import FileContent, Sandbox
+    from reeval_build.plan.record import CellRecord
     from reeval_build.plan.resolution import Base
     from reeval_build.state.state import Layout
 
@@ -47,13 +50,30 @@ def resolve(cells: Iterable[Cell], context: Context, *, jobs: int) -> Resolution
         files=ask(paths, context.host_files.read),
         skills=resolve_skills(skills, context, ask),
         plugins=resolve_plugins(plugins, context, ask),
+        earlier=_earlier(cells, context),
         registries=_registries() if plugins else NO_REGISTRIES,
-        variables=frozenset().union(*(host_variables(cell.merged.env) for cell in cells)) & context.variables.keys(),
+        variables=frozenset(variable for cell in cells for variable in _variables(cell)) & context.variables.keys(),
     )
 
 
 def _resolve_base(sandbox: Sandbox, context: Context) -> Base:
     return context.engines(sandbox.kind).resolve(sandbox, cancel=context.cancel)
+
+
+def _earlier(cells: Iterable[Cell], context: Context) -> dict[str, CellRecord]:
+    """The last records of those cells that have a plugin of the host."""
+    names = {
+        cell.name
+        for cell in cells
+        for _, sources in cell.merged.plugins
+        if any(isinstance(source, LocalPlugin) for source in sources)
+    }
+    found = {name: context.records.last_cell(name) for name in names}
+    return {name: record for name, record in found.items() if record is not None}
+
+
+def _variables(cell: Cell) -> frozenset[str]:
+    return host_variables(cell.merged.env) | server_variables(cell.merged.mcp.values())
 
 
 def _contents(cell: Cell) -> Iterator[FileContent]:

@@ -11,7 +11,7 @@ import attrs
 from reeval_build.content.mcp_files import McpFiles, mcp_files
 from reeval_build.content.mcp_secrets import McpConfigurationError
 from reeval_build.content.plugins import called_plugin
-from reeval_build.content.problems import ContentError
+from reeval_build.content.problems import ContentError, shown
 from reeval_build.content.refusals import Surroundings, refusals
 from reeval_build.content.skill_file import FoundSkill
 from reeval_build.content.skills import called
@@ -21,12 +21,15 @@ from reeval_build.model.mcp import McpServer
 from reeval_build.model.merge import overrides
 from reeval_build.model.named import Named, NamesMerged, SameNameError, merge_by_name
 from reeval_build.model.plugins import LocalPlugin, PluginSource
+from reeval_build.model.secrets import Secret
 from reeval_build.model.skills import InlineSkill, SkillSource
 from reeval_build.plan.resolution import ResolvedPlugin, ResolvedSkills, home_of
+from reeval_build.plan.servers import ServerSecret, settle_servers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from reeval_build.content.plugins import PluginContents
     from reeval_build.model.cells import Cell
     from reeval_build.plan.resolution import Resolution
 
@@ -59,14 +62,15 @@ NO_MCP: Final = McpFiles(files={})
 class Contents:
     """What a cell has by name; in place of what cannot be had, why.
 
-    `servers` are the environment's own and those of its plugins, `automatic_hosts` those that every egress policy
-    allows, besides the harness's own. `overrides` are those of all fields, as far as the
-    names are known. `refused` are the sentences that stop the whole plan.
+    `servers` are the environment's own and those of its plugins, as they are written; `automatic_hosts` are those that
+    every egress policy allows, besides the harness's own. `overrides` are those of all fields, as far as the names are
+    known. `refused` are the sentences that stop the whole plan.
     """
 
     skills: NamesMerged[NamedSkill] | InfraError
     plugins: NamesMerged[NamedPlugin] | InfraError
     servers: Mapping[str, McpServer]
+    server_secrets: tuple[ServerSecret, ...]
     automatic_hosts: tuple[str, ...]
     mcp: McpFiles | InfraError
     overrides: tuple[str, ...]
@@ -102,12 +106,14 @@ class _Reader:
             for plugin in plugins.values.values():
                 servers.update(plugin.resolved.contents.servers)
             plugins = self._refuse(plugins, servers)
+        settled = settle_servers(servers, self._resolution.variables)
         return Contents(
             skills=skills,
             plugins=plugins,
             servers=MappingProxyType(servers),
+            server_secrets=settled.secrets,
             automatic_hosts=automatic_hosts(self._cell.merged.env.values(), servers.values()),
-            mcp=self._mcp(servers),
+            mcp=self._mcp(settled.servers),
             overrides=overrides(self._cell.environment.layers, skills=self._skill_names, plugins=self._plugin_names),
             warnings=tuple(dict.fromkeys(self._warnings())),
             refused=tuple(self._refused),
@@ -127,7 +133,7 @@ class _Reader:
                     Named(
                         name=skill.name,
                         value=NamedSkill(skill=skill, source=source, resolved=resolved),
-                        source=_called_skills(source),
+                        source=called_skills(source),
                     )
                     for skill in resolved.found.skills
                 ]
@@ -183,13 +189,21 @@ class _Reader:
         return InfraError("; and ".join(of_fetched)) if of_fetched else plugins
 
     def _mcp(self, servers: Mapping[str, McpServer]) -> McpFiles | InfraError:
+        """The files of the servers. A harness reads their variables from its own, which are those of the cell, too."""
         try:
-            return mcp_files(servers, self._cell.harness)
+            files = mcp_files(servers, self._cell.harness)
         except McpConfigurationError as error:
             if self._cell.merged.mcp and (error.server is None or error.server in self._cell.merged.mcp):
                 self._refused.append(str(error))
                 return NO_MCP
             return InfraError(str(error))
+        for variable in files.variables:
+            own = self._cell.merged.env.get(variable)
+            if own is not None and own not in {Secret(), Secret(name=variable)}:
+                self._refused.append(
+                    f"an MCP server reads the host variable {variable}, but env.{variable} is something else"
+                )
+        return files
 
     def _warnings(self) -> Iterable[str]:
         for _, sources in self._cell.merged.skills:
@@ -203,7 +217,20 @@ class _Reader:
                 resolved = self._resolution.plugins[plugin, self._home]
                 if not isinstance(resolved, InfraError):
                     yield from resolved.warnings
+                    yield from self._changed(plugin, resolved.contents)
+
+    def _changed(self, source: PluginSource, contents: PluginContents) -> Iterable[str]:
+        """Other content under one version, which is likely to be a mistake."""
+        record = self._resolution.earlier.get(self._cell.name)
+        for earlier in () if record is None else record.plugins:
+            is_same = (earlier.name, earlier.source, earlier.parts) == (contents.name, contents.source, contents.parts)
+            if is_same and contents.version == earlier.declared is not None and earlier.tree != contents.tree.hex:
+                yield (
+                    f'the plugin "{contents.name}" of {called_plugin(source)} has other content than before, '
+                    f'and the same version, "{shown(contents.version or "")}"'
+                )
 
 
-def _called_skills(source: SkillSource) -> str:
+def called_skills(source: SkillSource) -> str:
+    """A source of skills as its author wrote it."""
     return f'skill.inline("{source.name}")' if isinstance(source, InlineSkill) else called(source)

@@ -95,3 +95,83 @@ def test_every_cell_that_cannot_be_planned_is_told_of_at_once(project: Project, 
         "env.py: base@pi: pi",
         "env.py: base@codex: codex",
     ]
+
+
+HEADERS: Final = (
+    'headers={"Authorization": secret.template("Bearer ${CRM_TOKEN}"), "X-Key": secret.from_env("CRM_KEY")}'
+)
+
+
+@pytest.mark.conforms("116", "117", "22")
+def test_a_secure_servers_secrets_are_placeholders_and_must_be_there_when_a_command_runs(
+    project: Project, reeval: ReevalBuild
+) -> None:
+    base(project, f'"crm": mcp.http("https://crm.example/mcp", {HEADERS})')
+    reeval.build("--harness", "claude-code")
+    run = ("run", "base@claude-code", "--", "sh", "-c", "cat ~/.claude.json; env")
+
+    (unset,) = reeval(*run, code=3).messages
+    (partly,) = reeval(*run, code=3, env={"CRM_TOKEN": VALUE}).messages
+    done = reeval(*run, env={"CRM_TOKEN": VALUE, "CRM_KEY": VALUE})
+
+    assert "mcp.crm (Authorization) needs the host variable CRM_TOKEN" in unset
+    assert "mcp.crm (X-Key) needs the host variable CRM_KEY" in unset
+    assert "CRM_TOKEN" not in partly
+    assert VALUE not in done.stdout
+    assert done.stdout.count("reeval-secret-mcp-") == 2
+
+
+@pytest.mark.conforms("116")
+def test_a_plain_servers_secrets_are_given_to_the_harness_in_variables(project: Project, reeval: ReevalBuild) -> None:
+    base(project, f'"crm": mcp.http("http://crm.example/mcp", {HEADERS})')
+
+    done = reeval(
+        *("run", "base@claude-code", "--", "sh", "-c", "cat ~/.claude.json; printf %s $CRM_TOKEN | wc -c"),
+        env={"CRM_TOKEN": VALUE, "CRM_KEY": VALUE},
+    )
+
+    assert '"Authorization": "Bearer ${CRM_TOKEN}"' in done.stdout
+    assert '"X-Key": "${CRM_KEY}"' in done.stdout
+    assert f"\n{len(VALUE)}\n" in done.stdout
+
+
+@pytest.mark.conforms("30")
+@pytest.mark.parametrize("value", ["a\nb", "a b", "a\tb"])
+def test_white_space_in_a_headers_value_is_refused_when_a_command_would_run(
+    project: Project, reeval: ReevalBuild, value: str
+) -> None:
+    base(project, '"crm": mcp.http("https://crm.example/mcp", headers={"X-Key": secret.from_env("CRM_KEY")})')
+
+    (message,) = reeval("run", "base@claude-code", "--", "true", code=3, env={"CRM_KEY": value}).messages
+
+    assert "the host variable CRM_KEY, which mcp.crm (X-Key) needs, has white space or a line break" in message
+    assert value not in message
+
+
+def test_an_optional_secret_that_is_not_set_is_left_out_and_makes_another_cell(
+    project: Project, reeval: ReevalBuild, tmp_path: Path
+) -> None:
+    base(project, '"docs": mcp.stdio("docs", env={"DOCS_TOKEN": secret(optional=True), "MODE": "x"})')
+    without = reeval.build("--harness", "claude-code")
+    env = written(reeval, tmp_path, "claude-code", ".claude.json")
+    with_it = reeval.build("--harness", "claude-code", env={"DOCS_TOKEN": VALUE})
+
+    assert json.loads(env)["mcpServers"]["docs"]["env"] == {"MODE": "x"}
+    assert with_it.phases("ran") == ["mcp"]
+    assert with_it.keys["cell base@claude-code"] != without.keys["cell base@claude-code"]
+    assert VALUE not in with_it.stdout + with_it.stderr
+
+
+def test_a_variable_that_means_something_else_to_the_environment_is_refused(
+    project: Project, reeval: ReevalBuild
+) -> None:
+    servers = '"docs": mcp.stdio("docs", env={"DOCS_MODE": secret()})'
+    base(project, servers, '"env": {"DOCS_MODE": "x"}')
+    (message,) = reeval.build("--harness", "claude-code", code=2).messages
+    base(project, servers, '"env": {"DOCS_MODE": secret()}')
+    reeval.build("--harness", "claude-code")
+
+    assert message == (
+        "reeval: env.py: base@claude-code: an MCP server reads the host variable DOCS_MODE, "
+        "but env.DOCS_MODE is something else"
+    )
