@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 import attrs
 
 from reeval_build.errors import InfraError
-from reeval_build.execute.attempt import Attempt, changes_since, run_command
+from reeval_build.execute.attempt import Attempt, changes_since, reveal_all, run_command
 from reeval_build.execute.context import Context
 from reeval_build.execute.executor import Outcome, execute
+from reeval_build.execute.recording import keep_records
 from reeval_build.execute.resolve import resolve
-from reeval_build.execute.secrets import reveal
 from reeval_build.model.cells import most_at_once
 from reeval_build.plan.outputs import SnapshotOutput, TreeOutput
 from reeval_build.plan.planner import plan
@@ -82,7 +82,9 @@ class App:
         self._remove_leftovers(_discard)
         engines = _Bounded(self._context.engines, most_at_once(planned.cell for planned in graph.cells))
         context = attrs.evolve(self._context, engines=engines)
-        return execute(graph, context, jobs=self._jobs, listen=listen, verify=verify)
+        outcome = execute(graph, context, jobs=self._jobs, listen=listen, verify=verify)
+        keep_records(outcome, context.records, listen)
+        return outcome
 
     def attempt(
         self, graph: Graph, command: Sequence[str], listen: Listener, *, stdout: BinaryIO, stderr: BinaryIO
@@ -97,7 +99,7 @@ class App:
         """
         planned, context = graph.cells[0], self._context
         with _concerning(planned):
-            reveal(planned.secrets, context.variables)
+            reveal_all(planned, context)
         run = partial(run_command, planned, command, context, stdout=stdout, stderr=stderr)
         outcome = self.build(graph, listen)
         snapshot = snapshot_of(outcome)

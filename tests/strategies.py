@@ -350,6 +350,7 @@ works: dict[str, st.SearchStrategy[Any]] = {
             contents=st.builds(
                 PluginContents,
                 name=words,
+                version=st.none(),
                 source=words,
                 tree=digests,
                 parts=st.just(()),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from reeval_build.app import Settings, opened
@@ -10,6 +12,7 @@ from reeval_build.cli.options import HARNESS, TARGETS, settings_options
 from reeval_build.loading.selection import select_cells
 from reeval_build.render.outcome import failures, outcome_json, outcome_text
 from reeval_build.render.progress import Progress
+from reeval_build.render.record import write_records
 
 
 @click.command(
@@ -19,13 +22,26 @@ Examples:
   reeval-build build env.py --harness claude-code --harness codex
   reeval-build build env.py::base --sandbox fake --json
   reeval-build build evals/checkout.eval.py             what its evals run in
+  reeval-build build env.py --record-dir records        records/base@fake/record.json and so on
   reeval-build export evals/ | reeval-build build -     the same, by way of JSON"""
 )
 @TARGETS
 @HARNESS
 @settings_options
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the summary.")
-def build(targets: tuple[str, ...], harnesses: tuple[str, ...], settings: Settings, *, as_json: bool) -> int:
+@click.option(
+    "--record-dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Write DIRECTORY/CELL/record.json for every cell that is built.",
+)
+def build(
+    targets: tuple[str, ...],
+    harnesses: tuple[str, ...],
+    settings: Settings,
+    record_dir: Path | None,
+    *,
+    as_json: bool,
+) -> int:
     """Build the snapshots of the environments that TARGETs define.
 
     A TARGET is a Python file, a directory, or FILE::NAME for one environment; the default is this directory. An eval
@@ -36,6 +52,8 @@ def build(targets: tuple[str, ...], harnesses: tuple[str, ...], settings: Settin
     with opened(settings) as app:
         graph = app.plan(cells)
         outcome = app.build(graph, Progress(graph))
+    if record_dir is not None:
+        write_records(outcome, record_dir)
     click.echo(outcome_json(outcome) if as_json else outcome_text(outcome))
     for failure in failures(outcome):
         say(failure)

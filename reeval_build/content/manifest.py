@@ -44,6 +44,12 @@ class Manifest:
     fields: Mapping[str, Json]
     is_written: bool
 
+    @property
+    def version(self) -> str | None:
+        """The version that it says, if it says one as text."""
+        version = self.fields.get("version")
+        return version if isinstance(version, str) else None
+
     def without(self, parts: Iterable[PluginPart]) -> Manifest:
         """The manifest without the fields of these parts."""
         dropped = {field for field, part in COMPONENTS.items() if part in set(parts) and field in self.fields}

@@ -58,11 +58,13 @@ def _frozen(value: Mapping[str, McpServer]) -> Mapping[str, McpServer]:
 class PluginContents:
     """A plugin as far as it is kept.
 
-    `tree` is what is copied to the plugin's directory in the sandbox; `servers` are by `<plugin>:<server>`, with that
-    directory in them; `other_manifests` are the paths of manifests that some harness reads in place of the plugin's.
+    `version` is what its manifest says, `tree` what is copied to the plugin's directory in the sandbox; `servers` are
+    by `<plugin>:<server>`, with that directory in them; `other_manifests` are the paths of manifests that some harness
+    reads in place of the plugin's.
     """
 
     name: str
+    version: str | None
     source: str
     tree: Digest
     parts: tuple[PluginPart, ...]
@@ -122,6 +124,7 @@ def find_plugin(
     _check_kept(kept, inventory)
     return PluginContents(
         name=manifest.name,
+        version=manifest.version,
         source=where,
         tree=_kept_tree(plugin, manifest, inventory, kept, material, at),
         parts=kept,

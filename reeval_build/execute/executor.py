@@ -18,8 +18,7 @@ from reeval_build.execute.phases import PrivateOutput, perform
 from reeval_build.execute.threads import Workers, workers
 from reeval_build.plan.graph import Graph, content_key
 from reeval_build.plan.outputs import Output, content_of
-from reeval_build.plan.record import cell_record
-from reeval_build.ports.events import CellNotRecorded, NodeFinished, NodeWaiting, ObjectLost, SecretLeft, Status
+from reeval_build.ports.events import NodeFinished, NodeWaiting, ObjectLost, SecretLeft, Status
 from reeval_build.ports.objects import LostObjectError
 from reeval_build.ports.records import Record
 
@@ -144,19 +143,7 @@ class _Run:
                 self._context.cancel.set()
                 raise
         results = {recipe: self._results[recipe] for recipe in self._graph.nodes}
-        self._keep_cells()
         return Outcome(graph=self._graph, results=results, seconds=time.monotonic() - self._began)
-
-    def _keep_cells(self) -> None:
-        for planned in self._graph.cells:
-            result = self._results[planned.snapshot]
-            snapshot = result.output
-            if snapshot is not None and result.is_kept:
-                try:
-                    self._context.records.keep_cell(cell_record(planned, self._graph, snapshot))
-                except InfraError as problem:
-                    # The snapshot is recorded, which is what counts; the next build writes this down.
-                    self._listen(CellNotRecorded(cell=planned.cell.name, problem=str(problem)))
 
     def _take_known(self) -> None:
         """Take what is recorded under the recipe keys, and mark for work only what a cell still lacks."""

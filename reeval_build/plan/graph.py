@@ -82,15 +82,18 @@ def content_key(node_material: bytes) -> Digest:
 class PlannedCell:
     """A cell, its key, the node of its snapshot, and what it is besides.
 
-    `start` are the nodes of what a sandbox is given when it starts from the snapshot, in order. `workspace` is what its
-    repository was when it was planned.
+    `digest` says what it starts from and with, and `key` what people call it, too. `start` are the nodes of what a
+    sandbox is given when it starts from the snapshot, in order. `workspace` is what its repository was when it was
+    planned, and `variables` are the host variables for secrets that were set then.
     """
 
     cell: Cell
     key: Digest
+    digest: Digest
     snapshot: Digest
     start: tuple[Digest, ...] = ()
     secrets: tuple[SecretView, ...] = ()
+    variables: frozenset[str] = frozenset()
     workspace: ResolvedTree | None = None
     contents: Contents
     warnings: tuple[str, ...] = ()

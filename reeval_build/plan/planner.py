@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from reeval_build.plan.resolution import Resolution
     from reeval_build.plan.secrets import SecretView
 
-CELL: Final = Domain("cell", 3)
+START: Final = Domain("start", 1)
+CELL: Final = Domain("cell", 4)
 _MANY: Final = 3
 
 
@@ -93,12 +94,15 @@ def _plan_cell(cell: Cell, resolution: Resolution, drawing: Drawing) -> PlannedC
     start = [parent for root_name, parent in skills.items() if root_name == "home"]
     start += plan_mcp(contents.mcp, drawing)
     resolved = None if merged.workspace is None else resolution.workspaces[merged.workspace]
+    digest = _cell_digest(cell, snapshot.recipe, start, secrets)
     return PlannedCell(
         cell=cell,
-        key=_cell_key(cell, snapshot.recipe, start, secrets),
+        key=_cell_key(cell, digest),
+        digest=digest,
         snapshot=snapshot.recipe,
         start=tuple(parent.recipe for parent in start),
         secrets=secrets,
+        variables=resolution.variables,
         workspace=None if isinstance(resolved, InfraError) else resolved,
         contents=contents,
         warnings=tuple(_warnings(cell, contents, resolution)),
@@ -168,18 +172,22 @@ def _root_label(parents: Iterable[Parent]) -> str:
     return " + ".join(parent.role for parent in parents if parent.role != "state") or "empty workspace"
 
 
-def _cell_key(cell: Cell, snapshot: Digest, start: Iterable[Parent], secrets: tuple[SecretView, ...]) -> Digest:
-    """Names the cell in records: what it starts from, what it starts with, and what people call it."""
-    layers = [layer.name for layer in cell.environment.layers]
+def _cell_digest(cell: Cell, snapshot: Digest, start: Iterable[Parent], secrets: tuple[SecretView, ...]) -> Digest:
+    """Says what a cell starts from, and what it starts with."""
     starts_with: dict[str, canon.Value] = {
         "env": dict(cell.merged.literals),
         "secrets": canonical(secrets),
         "egress": canonical(cell.egress),
         "placed": [[parent.role, parent.recipe] for parent in start],
     }
-    if cell.sandbox.id is not None:
-        starts_with["sandbox"] = cell.sandbox.id
-    return CELL.digest(canon.encode([cell.environment.name, layers, cell.harness_name, snapshot, starts_with]))
+    return START.digest(canon.encode([snapshot, starts_with]))
+
+
+def _cell_key(cell: Cell, digest: Digest) -> Digest:
+    """Names the cell in records: what it is, and what people call it."""
+    layers = [layer.name for layer in cell.environment.layers]
+    called: list[canon.Value] = [cell.environment.name, layers, cell.harness_name, cell.sandbox.id]
+    return CELL.digest(canon.encode([called, digest]))
 
 
 def _warnings(cell: Cell, contents: Contents, resolution: Resolution) -> Iterable[str]:

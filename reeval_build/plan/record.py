@@ -1,20 +1,37 @@
-"""What is written down of a cell."""
+"""What is written down of a cell: the shape of its `record.json`, which `docs/reference/json.md` explains."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import Final, Literal
 
 import attrs
 
-from reeval_build.model.egress import AllowHosts
-from reeval_build.plan.outputs import content_of
-from reeval_build.plan.resolution import base_name
+RECORD_FORMAT: Final = 1
 
-if TYPE_CHECKING:
-    from reeval_build.plan.graph import Graph, PlannedCell
-    from reeval_build.plan.outputs import Output
-    from reeval_build.plan.secrets import SecretView
+
+@attrs.frozen(kw_only=True)
+class HarnessRecord:
+    """The harness of a cell: its kind, and what an eval calls it."""
+
+    kind: str
+    id: str
+
+
+@attrs.frozen(kw_only=True)
+class SandboxRecord:
+    """The machine of a cell: its kind, and what it is called.
+
+    `base` is the image as it was named, `resolved` its content when the cell was planned, and `key` that of the node of
+    the machine's state, after its install steps.
+    """
+
+    kind: str
+    id: str
+    base: str
+    resolved: str
+    platform: str
+    key: str
 
 
 @attrs.frozen(kw_only=True)
@@ -27,6 +44,78 @@ class WorkspaceRecord:
     init: bool
     commit: str
     tree: str
+
+
+@attrs.frozen(kw_only=True)
+class SecretRecord:
+    """A secret of a cell, by its names: `variable` is that of the host.
+
+    `status` is `set`, `skipped` for an optional one whose host variable is not set, or `unset` for another of those,
+    which nothing needed that ran.
+    """
+
+    name: str
+    variable: str
+    mode: str
+    hosts: tuple[str, ...]
+    places: tuple[str, ...]
+    to: str
+    status: Literal["set", "skipped", "unset"]
+
+
+@attrs.frozen(kw_only=True)
+class EnvRecord:
+    """The variables of a cell: the text of literals, and the names of secrets."""
+
+    literals: Mapping[str, str]
+    secrets: tuple[SecretRecord, ...]
+
+
+@attrs.frozen(kw_only=True)
+class FileRecord:
+    """A file that was written: where, and its bytes by their digest."""
+
+    path: str
+    digest: str
+    executable: bool
+
+
+@attrs.frozen(kw_only=True)
+class SkillRecord:
+    """A skill of a cell. `source` is as its author wrote it, `version` the commit or package version that it was."""
+
+    name: str
+    source: str
+    version: str | None
+    tree: str
+    placement: str
+
+
+@attrs.frozen(kw_only=True)
+class PluginRecord:
+    """A plugin of a cell.
+
+    `version` is the commit or package version of its source, `declared` the version that its manifest says. `tree` is
+    what its source has of the kept parts, `build_key` the key of the node of its build.
+    """
+
+    name: str
+    source: str
+    version: str | None
+    declared: str | None
+    tree: str
+    parts: tuple[str, ...]
+    build_key: str | None
+
+
+@attrs.frozen(kw_only=True)
+class ServerRecord:
+    """An MCP server of a cell: its command, or its URL; `secrets` are the host variables that it needs."""
+
+    transport: str
+    command: str | None
+    url: str | None
+    secrets: tuple[str, ...]
 
 
 @attrs.frozen(kw_only=True)
@@ -43,98 +132,52 @@ class EgressRecord:
 
 
 @attrs.frozen(kw_only=True)
-class SecretRecord:
-    """A secret of a cell, by its names: `variable` is that of the host; it was skipped when it is not `present`."""
+class SetupRecord:
+    """A step of a cell's setup; `cached` when what it leaves was taken from the store."""
 
-    name: str
-    variable: str
-    mode: str
-    hosts: tuple[str, ...]
-    places: tuple[str, ...]
-    to: str
-    present: bool
+    run: str
+    cwd: str
+    key: str
+    cached: bool
+    seconds: float
+
+
+@attrs.frozen(kw_only=True)
+class PhaseRecord:
+    """A node of a cell, by its recipe key, and how it ended in the build that wrote this: `hit` or `ran`."""
+
+    phase: str
+    key: str
+    status: str
+    seconds: float
 
 
 @attrs.frozen(kw_only=True)
 class CellRecord:
     """A cell whose snapshot is built: what a reader of results needs to know what it ran in.
 
-    `sandbox` is a kind, and `sandbox_id` what the sandbox is called. `phase_keys` are the recipe keys of its nodes, in
-    the order of the graph; `overrides` is what a layer replaced.
+    `digest` says what it starts from and with, whatever it is called; `key` names the cell as well. `overrides` is what
+    a layer replaced. `phases` are in the order of the graph. No value of a secret is in it.
     """
 
+    format: int = RECORD_FORMAT
     name: str
     key: str
+    digest: str
     environment: str
     layers: tuple[str, ...]
     overrides: tuple[str, ...]
-    harness: str
-    sandbox: str
-    base: str
+    harness: HarnessRecord
+    sandbox: SandboxRecord
     workspace: WorkspaceRecord | None
-    env: Mapping[str, str]
-    secrets: tuple[SecretRecord, ...]
-    setup: tuple[str, ...]
+    env: EnvRecord
+    files: tuple[FileRecord, ...]
+    rules: FileRecord | None
+    plugins: tuple[PluginRecord, ...]
+    skills: tuple[SkillRecord, ...]
+    mcp: Mapping[str, ServerRecord]
+    setup: tuple[SetupRecord, ...]
     egress: EgressRecord
     snapshot: str
-    phase_keys: tuple[tuple[str, str], ...]
+    phases: tuple[PhaseRecord, ...]
     warnings: tuple[str, ...]
-    # Records of before it was there have none.
-    sandbox_id: str = ""
-
-
-def cell_record(planned: PlannedCell, graph: Graph, snapshot: Output) -> CellRecord:
-    """The record of a cell whose snapshot is `snapshot`."""
-    cell = planned.cell
-    above = [graph.nodes[recipe] for recipe in graph.above(*planned.tops)]
-    return CellRecord(
-        name=cell.name,
-        key=planned.key.hex,
-        environment=cell.environment.name,
-        layers=tuple(layer.name for layer in cell.environment.layers),
-        overrides=planned.contents.overrides,
-        harness=cell.harness.kind,
-        sandbox=cell.sandbox.kind,
-        base=str(base_name(cell.sandbox)),
-        workspace=_workspace(planned),
-        env=dict(cell.merged.literals),
-        secrets=tuple(map(_secret, planned.secrets)),
-        setup=tuple(step.run for step in cell.merged.setup),
-        egress=_egress(planned),
-        snapshot=content_of(snapshot).hex,
-        phase_keys=tuple((node.phase, node.recipe.hex) for node in above),
-        warnings=planned.warnings,
-        sandbox_id=cell.sandbox_id,
-    )
-
-
-def _secret(view: SecretView) -> SecretRecord:
-    return SecretRecord(
-        name=view.name,
-        variable=view.variables[0],
-        mode=view.mode,
-        hosts=view.hosts,
-        places=view.in_,
-        to=view.to,
-        present=view.present,
-    )
-
-
-def _egress(planned: PlannedCell) -> EgressRecord:
-    cell = planned.cell
-    policy, allow = ("allow", cell.egress.hosts) if isinstance(cell.egress, AllowHosts) else (cell.egress, ())
-    return EgressRecord(policy=policy, allow=allow, automatic=planned.contents.automatic_hosts)
-
-
-def _workspace(planned: PlannedCell) -> WorkspaceRecord | None:
-    workspace, resolved = planned.cell.merged.workspace, planned.workspace
-    if workspace is None or resolved is None:
-        return None
-    return WorkspaceRecord(
-        repo=workspace.repo,
-        ref=workspace.ref,
-        path=workspace.path,
-        init=workspace.init,
-        commit=resolved.commit,
-        tree=resolved.tree,
-    )

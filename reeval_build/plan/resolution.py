@@ -17,6 +17,7 @@ from reeval_build.model.plugins import PluginSource
 from reeval_build.model.skills import SkillSource
 from reeval_build.model.spec import DockerSandbox, GitWorkspace
 from reeval_build.paths import Parts
+from reeval_build.plan.record import CellRecord
 from reeval_build.plan.sources import LocalDirectory, Package, SourceKind, SourceRequest
 from reeval_build.state.state import Layout
 
@@ -194,8 +195,8 @@ class Resolution:
     """For everything some cells name: what it is now, or why it cannot be had.
 
     Plugins are by their source and the home directory of the sandbox they are read for. `registries` are the
-    hosts that package runners need. `variables` are those host variables that secrets name and that are set: names,
-    and no value.
+    hosts that package runners need. `earlier` are the last records of cells of the same names, where plugins of the
+    host may have changed. `variables` are those host variables that secrets name and that are set: names, and no value.
     """
 
     bases: Mapping[BaseName, Base | InfraError]
@@ -205,6 +206,7 @@ class Resolution:
     skills: Mapping[SkillSource, ResolvedSkills | InfraError] = attrs.field(factory=dict)
     plugins: Mapping[tuple[PluginSource, str], ResolvedPlugin | InfraError] = attrs.field(factory=dict)
     registries: Registries = NO_REGISTRIES
+    earlier: Mapping[str, CellRecord] = attrs.field(factory=dict)
     variables: frozenset[str] = frozenset()
 
 

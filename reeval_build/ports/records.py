@@ -57,6 +57,9 @@ class Records(Protocol):
     def cell(self, key: Digest) -> CellRecord | None:
         """The record of a cell."""
 
+    def last_cell(self, name: str) -> CellRecord | None:
+        """The record of those of a name that was kept last."""
+
     def exclusive(
         self, key: Digest, *, cancel: Cancellation, waiting: Callable[[str], None]
     ) -> AbstractContextManager[None]:

@@ -387,8 +387,15 @@ def test_an_edit_of_a_plugin_reaches_what_it_is_kept_in_and_nothing_else(project
     project.write("review/skills/check/SKILL.md", SKILL + "More.\n")
     kept = reeval.build()
 
+    again = reeval.build()
+    write(project, "review", plugin("skills", version="1.0.1"))
+    released = reeval.build()
+
     assert left_out.phases("ran") == ["source"]
+    assert left_out.messages == again.messages == released.messages == []
     assert kept.phases("ran") == ["plugin", "root", "setup", "snapshot", "source"]
+    assert len(kept.messages) == 1
+    assert kept.messages[0].endswith('has other content than before, and the same version, "1.0.0"')
 
 
 @pytest.mark.parametrize("target", ["/etc/passwd", "../../outside", "lib/../../../x"])

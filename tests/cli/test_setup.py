@@ -147,10 +147,10 @@ def test_the_record_of_each_cell_says_what_it_is_of_and_layers_of_one_content_ar
     assert (third.environment, third.layers) == ("third", ("first", "second", "third"))
     assert third.overrides == ("env.A", "rules")
     assert whole.overrides == ()
-    assert third.env == {"A": "3", "B": "1"}
-    assert third.setup == ("echo 1", "echo 2")
+    assert third.env.literals == {"A": "3", "B": "1"}
+    assert [step.run for step in third.setup] == ["echo 1", "echo 2"]
     assert third.snapshot == whole.snapshot == built.snapshots["third@fake"]
-    assert third.phase_keys == whole.phase_keys
+    assert third.digest == whole.digest
     assert third.key != whole.key
     assert third.workspace is not None
     commit = app.git("rev-parse", "HEAD").strip()

@@ -97,6 +97,25 @@ def test_what_is_wrong_with_a_source_fails_the_cells_that_use_it_before_anything
     assert built.snapshots["good@fake"] is not None
 
 
+@pytest.mark.conforms("fault 6", "fault 38")
+def test_a_repository_that_is_one_skill_is_placed_as_it_is(
+    project: Project, reeval: ReevalBuild, tmp_path: Path
+) -> None:
+    repository = project.repository("served/whole", {"SKILL.md": skill_file("whole"), "LICENSE": "free\n"})
+    repository.write("scripts/run.sh", "#!/bin/sh\n", executable=True)
+    repository.commit()
+    with git_over_http(project.directory / "served") as server:
+        base(project, f'skill.git("{server.url}/whole")')
+        placed_skill = reeval.copied("base@fake", tmp_path / "copy") / "workspace/.agents/skills/whole"
+        repository.write("scripts/run.sh", "#!/bin/sh\ntrue\n", executable=True)
+        repository.commit()
+        edited = reeval.build()
+
+    assert listing(placed_skill) == ["LICENSE", "SKILL.md", "scripts", "scripts/run.sh"]
+    assert (placed_skill / "scripts/run.sh").stat().st_mode & 0o777 == 0o755
+    assert edited.phases("ran") == ["skills", "snapshot", "source"]
+
+
 @pytest.mark.conforms("95")
 def test_exclude_stands_in_place_of_what_is_left_out_by_default(
     project: Project, reeval: ReevalBuild, tmp_path: Path

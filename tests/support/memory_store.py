@@ -106,11 +106,16 @@ class MemoryRecords:
 
     def keep_cell(self, record: CellRecord) -> None:
         """See `ports.records.Records.keep_cell`."""
+        self._cells.pop(Digest.parse(record.key), None)
         self._cells[Digest.parse(record.key)] = record
 
     def cell(self, key: Digest) -> CellRecord | None:
         """See `ports.records.Records.cell`."""
         return self._cells.get(key)
+
+    def last_cell(self, name: str) -> CellRecord | None:
+        """See `ports.records.Records.last_cell`."""
+        return next((record for record in reversed(self._cells.values()) if record.name == name), None)
 
     @contextmanager
     def exclusive(self, key: Digest, *, cancel: Cancellation, waiting: Callable[[str], None]) -> Iterator[None]:

@@ -118,8 +118,15 @@ class LocalRecords:
 
     def cell(self, key: Digest) -> CellRecord | None:
         """See `ports.records.Records.cell`."""
+        return self._cell("WHERE key = ?", key.raw)
+
+    def last_cell(self, name: str) -> CellRecord | None:
+        """See `ports.records.Records.last_cell`."""
+        return self._cell("WHERE name = ? ORDER BY built_at DESC, rowid DESC LIMIT 1", name)
+
+    def _cell(self, where: str, value: bytes | str) -> CellRecord | None:
         with self._database.errors():
-            row = self._database.connection.execute("SELECT record FROM cells WHERE key = ?", (key.raw,)).fetchone()
+            row = self._database.connection.execute(f"SELECT record FROM cells {where}", (value,)).fetchone()  # noqa: S608 - ours
         try:
             return None if row is None else _CONVERTER.structure(json.loads(row[0]), CellRecord)
         except (ValueError, cattrs.BaseValidationError):
