@@ -36,7 +36,7 @@ class GitWorkspace:
     """The code a workspace starts as.
 
     `repo` is what the author wrote; `url` is what is fetched: a clone URL, or an absolute path for a local one.
-    `token` is the NAME of a host variable.
+    `token` is the NAME of a host variable. `helper` is what its author called to write it, as messages say.
     """
 
     repo: str
@@ -45,6 +45,13 @@ class GitWorkspace:
     path: str | None = None
     init: bool = False
     token: str | None = None
+
+    helper: str = attrs.field(default="git", eq=False, repr=False)
+
+    @property
+    def called(self) -> str:
+        """How messages name it: `git("./app")`."""
+        return f'{self.helper}("{self.repo}")'
 
 
 @attrs.frozen(kw_only=True)

@@ -58,11 +58,12 @@ def skills_request(source: FetchedSkills) -> SourceRequest:
         case LocalSkills():
             return LocalDirectory(source.path)
         case GitSkills():
-            return GitWorkspace(repo=source.repo, url=source.url, ref=source.ref)
+            return GitWorkspace(repo=source.repo, url=source.url, ref=source.ref, helper="skill.git")
         case NpmSkills():
             return Package(spec=source.spec)
         case RegistrySkill():
-            return GitWorkspace(repo=source.id, url=registry_address(source.id).url, ref=source.version)
+            url = registry_address(source.id).url
+            return GitWorkspace(repo=source.id, url=url, ref=source.version, helper="skill.registry")
 
 
 def plugin_request(source: PluginSource) -> SourceRequest:
@@ -71,11 +72,11 @@ def plugin_request(source: PluginSource) -> SourceRequest:
         case LocalPlugin():
             return LocalDirectory(source.path)
         case GitPlugin():
-            return GitWorkspace(repo=source.repo, url=source.url, ref=source.ref)
+            return GitWorkspace(repo=source.repo, url=source.url, ref=source.ref, helper="plugin.git")
         case NpmPlugin():
             return Package(spec=source.spec)
         case MarketplacePlugin(marketplace=GitMarketplace() as place):
-            return GitWorkspace(repo=place.repo, url=place.url, ref=place.ref)
+            return GitWorkspace(repo=place.repo, url=place.url, ref=place.ref, helper="plugin.marketplace")
         case MarketplacePlugin(marketplace=NpmMarketplace() as place):
             return Package(spec=place.spec)
         case _:
@@ -88,6 +89,6 @@ def entry_request(entry: MarketplaceEntry) -> SourceRequest | None:
         case InPackage(spec=spec, registry=registry):
             return Package(spec=spec, registry=registry)
         case InRepository(url=url, ref=ref):
-            return GitWorkspace(repo=url, url=url, ref=ref)
+            return GitWorkspace(repo=url, url=url, ref=ref, helper="plugin.marketplace")
         case _:
             return None

@@ -17,7 +17,7 @@ class GitSourceError(InfraError):
     """A workspace cannot be had from its repository."""
 
     def __init__(self, workspace: GitWorkspace, problem: str, *, hint: str | None = None) -> None:
-        super().__init__(f'git("{workspace.repo}") {problem}', hint=hint)
+        super().__init__(f"{workspace.called} {problem}", hint=hint)
         self.workspace = workspace
 
 

@@ -54,9 +54,9 @@ def warnings(workspace: GitWorkspace, *, local: bool) -> tuple[str, ...]:
     if ref is not None and _PINNED.fullmatch(ref):
         return ()
     if ref is None:
-        cause = f'git("{workspace.repo}") has no ref, so it is whatever HEAD is now'
+        cause = f"{workspace.called} has no ref, so it is whatever HEAD is now"
     else:
-        cause = f'git("{workspace.repo}") has the ref "{ref}", neither a full commit id nor a version tag'
+        cause = f'{workspace.called} has the ref "{ref}", neither a full commit id nor a version tag'
     uncommitted = "; uncommitted changes are not included" if local else ""
     return (f"{cause}: results are not comparable over time{uncommitted}",)
 
