@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+import re
+from typing import ClassVar, Final
+
+# What moves a terminal's cursor, changes its colours or breaks a line.
+_CONTROLS: Final = re.compile("[\0-\x1f\x7f-\x9f\u2028\u2029]")
+# Twice the longest path there is, and room for a sentence.
+_MAX_CHARACTERS: Final = 10_000
 
 
 class ReevalError(Exception):
     """Something outside this program is wrong, and the reader can act on it.
 
-    A bug in this program is never a `ReevalError`; it stays an `AssertionError` or whatever it was. A message can
-    always be printed: what it quotes and is not valid Unicode is escaped.
+    A bug in this program is never a `ReevalError`; it stays an `AssertionError` or whatever it was. Each of its lines
+    is `printable`, whatever it quotes.
     """
 
-    def __init__(self, message: str, *, hint: str | None = None) -> None:
-        self.message = _printable(message)
-        self.hint = hint
+    def __init__(self, *lines: str, hint: str | None = None) -> None:
+        self.message = "\n".join(map(printable, lines))
+        self.hint = None if hint is None else printable(hint)
         super().__init__(self.message)
 
     def __str__(self) -> str:
@@ -25,8 +31,8 @@ class DefinitionError(ReevalError):
     """One or more mistakes in what the author wrote: nothing is built (exit 2)."""
 
     def __init__(self, *problems: str, file: str | None = None) -> None:
-        super().__init__("\n".join(problems))
-        self.problems = tuple(_printable(problem) for problem in problems)
+        super().__init__(*problems)
+        self.problems = tuple(map(printable, problems))
         self.file = file
 
 
@@ -63,5 +69,14 @@ class CancelledError(ReevalError):
         super().__init__("the run was stopped before this was done")
 
 
-def _printable(text: str) -> str:
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+def printable(text: str) -> str:
+    """`text`, which may quote anything, as one line for people.
+
+    What is not valid Unicode, control characters and ends of lines are escaped; what is very long is cut.
+    """
+    valid = text.encode("utf-8", "backslashreplace").decode("utf-8")
+    line = _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), valid)
+    if len(line) <= _MAX_CHARACTERS:
+        return line
+    kept = _MAX_CHARACTERS - 50  # room for the rest, so that what was cut is not cut again
+    return f"{line[:kept]}… and {len(line) - kept:,} characters more"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from reeval_build.errors import CancelledError, DefinitionError, HostError, InfraError, PlanError
+from reeval_build.errors import CancelledError, DefinitionError, HostError, InfraError, PlanError, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -69,5 +69,5 @@ def _give_up_output() -> None:
 
 
 def say(message: str) -> None:
-    """Say something to the user on standard error, as reeval does."""
-    click.echo(f"reeval: {message}", err=True)
+    """Say something to the user on standard error, as reeval does, in one line."""
+    click.echo(f"reeval: {printable(message)}", err=True)

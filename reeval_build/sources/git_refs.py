@@ -19,6 +19,9 @@ _COMMIT: Final = re.compile(r"[0-9a-f]{40}")
 _ABBREVIATED: Final = re.compile(r"[0-9a-f]{4,39}")
 _PINNED: Final = re.compile(r"[0-9a-fA-F]{40}|[0-9a-fA-F]{64}|v?[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.-]+)?")
 
+# libgit2 looks up no name of this many characters or more (`GIT_REFNAME_MAX`).
+_LONGEST_NAME: Final = 1024
+
 # In the order of gitrevisions(7): of a tag and a branch of one name, the tag is meant.
 _PLACES: Final = ("refs/{}", "refs/tags/{}", "refs/heads/{}", "refs/remotes/{}")
 
@@ -30,7 +33,14 @@ def full_names(ref: str | None) -> tuple[str, ...]:
     names = [place.format(ref) for place in _PLACES]
     if ref.startswith("refs/"):
         names.insert(0, ref)
-    return tuple(name for name in names if pygit2.reference_is_valid_name(name))
+    return tuple(name for name in names if _is_valid(name))
+
+
+def _is_valid(name: str) -> bool:
+    try:
+        return pygit2.reference_is_valid_name(name) and len(name) < _LONGEST_NAME
+    except UnicodeEncodeError:
+        return False
 
 
 def as_commit(ref: str | None) -> str | None:

@@ -99,7 +99,21 @@ def test_a_ref_that_looks_like_an_option_is_a_name(
 
 
 @pytest.mark.parametrize(
-    "ref", ["nope", "main~1", "main^{tree}", ":/work", "@{-1}", "..", "a b", "ORIG_HEAD", "x\0y", "f" * 40, "ffff"]
+    "ref",
+    [
+        "nope",
+        "main~1",
+        "main^{tree}",
+        ":/work",
+        "@{-1}",
+        "..",
+        "a b",
+        "ORIG_HEAD",
+        "x\0y",
+        "x" * 5000,
+        "f" * 40,
+        "ffff",
+    ],
 )
 def test_what_is_no_ref_is_said_to_be_none(
     git: GitRepositories, repository: Repository, history: tuple[str, ...], ref: str
@@ -107,7 +121,8 @@ def test_what_is_no_ref_is_said_to_be_none(
     with pytest.raises(NoSuchRefError) as caught:
         git.resolve(at(repository, ref))
 
-    assert caught.value.message == f'git("{repository.path}") has no branch, tag or commit "{ref}"'
+    shown = ref.replace("\0", "\\x00")
+    assert caught.value.message == f'git("{repository.path}") has no branch, tag or commit "{shown}"'
 
 
 def test_a_tag_of_a_tree_is_no_commit(git: GitRepositories, repository: Repository, history: tuple[str, ...]) -> None:

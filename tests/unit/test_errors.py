@@ -35,6 +35,30 @@ def test_the_problems_of_a_definition_can_be_printed_whatever_they_quote():
     assert DefinitionError("\udfff").problems == ("\\udfff",)
 
 
+@pytest.mark.parametrize(
+    ("quoted", "shown"),
+    [
+        ("a\nb", "a\\nb"),
+        ("\x1b[2J", "\\x1b[2J"),
+        ("a\0b\x7f\x9b", "a\\x00b\\x7f\\x9b"),
+        ("a\u2028b", "a\\u2028b"),
+        ("👩\u200d💻 \xa0", "👩\u200d💻 \xa0"),
+    ],
+)
+def test_nothing_that_is_quoted_moves_a_cursor_or_breaks_a_line(quoted, shown):
+    assert str(InfraError(f"no {quoted}", hint=f"look at {quoted}")) == f"no {shown} (look at {shown})"
+    assert DefinitionError("one", quoted).problems == ("one", shown)
+    assert str(DefinitionError("one", quoted)) == f"one\n{shown}"
+
+
+def test_what_is_very_long_is_cut():
+    message = str(InfraError("a" * 1_000_000))
+
+    assert len(message) <= 10_000
+    assert message.endswith("a… and 990,050 characters more")
+    assert str(InfraError(message)) == message
+
+
 def test_errors_that_end_a_run_differently_are_told_apart_by_their_class():
     ends = (DefinitionError, PlanError, InfraError, CancelledError)
 
