@@ -84,8 +84,7 @@ def perform(work: Work, inputs: Mapping[str, Output], context: Context, log: Pat
 def _make_tree(work: TreeWork, inputs: Mapping[str, Output], context: Context) -> TreeOutput:
     match work:
         case WorkspaceWork():
-            with context.objects.batch() as batch:
-                return TreeOutput(workspace=context.git.read(work.workspace, work.resolved, batch))
+            return _read_workspace(work, context)
         case FilesWork() | McpWork():
             return _place(work.files, context)
         case RulesWork():
@@ -96,6 +95,18 @@ def _make_tree(work: TreeWork, inputs: Mapping[str, Output], context: Context) -
             return place_skills(work, inputs, context.objects)
         case PluginWork():
             return place_plugin(work, inputs, context.objects)
+
+
+def _read_workspace(work: WorkspaceWork, context: Context) -> TreeOutput:
+    """The first that can be read of the repositories that have the tree. Raises what the first of them says."""
+    problems: list[InfraError] = []
+    for place in (work, *work.others):
+        try:
+            with context.objects.batch() as batch:
+                return TreeOutput(workspace=context.git.read(place.workspace, place.resolved, batch))
+        except InfraError as error:
+            problems.append(error)
+    raise problems[0]
 
 
 def _state(inputs: Mapping[str, Output]) -> State:

@@ -48,7 +48,7 @@ class InstallWork:
 
 @attrs.frozen(kw_only=True)
 class WorkspaceWork:
-    """The files of a git tree, by the tree's object id."""
+    """The files of a git tree, by the tree's object id; `others` are where the same tree is, too."""
 
     phase: ClassVar[str] = "workspace"
     schema: ClassVar[int] = 1
@@ -58,6 +58,12 @@ class WorkspaceWork:
 
     workspace: GitWorkspace = attrs.field(eq=False)
     resolved: ResolvedTree = attrs.field(eq=False)
+    others: tuple[WorkspaceWork, ...] = attrs.field(default=(), eq=False)
+
+    def or_from(self, other: WorkspaceWork) -> WorkspaceWork:
+        """The same work, which can also be done from another repository, ref or path."""
+        known = {work.workspace for work in (self, *self.others)}
+        return self if other.workspace in known else attrs.evolve(self, others=(*self.others, other))
 
 
 @attrs.frozen(kw_only=True, order=True)
@@ -269,9 +275,11 @@ def canonical(value: object) -> canon.Value:
 def joined(one: Work, other: Work) -> Work:
     """The work of one node that two cells ask for: equal work, under the more generous of two limits.
 
-    Secrets can be filled from the host variables of either.
+    Secrets can be filled from the host variables of either, and a tree that is in two repositories be had from either.
     """
     assert one == other, "nodes of one key have equal work"
+    if isinstance(one, WorkspaceWork) and isinstance(other, WorkspaceWork):
+        return one.or_from(other)
     if isinstance(one, (InstallWork, SetupWork)) and isinstance(other, (InstallWork, SetupWork)):
         one = attrs.evolve(one, timeout_s=max(one.timeout_s, other.timeout_s))
     if isinstance(one, SetupWork) and isinstance(other, SetupWork):

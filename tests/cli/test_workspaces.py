@@ -298,6 +298,26 @@ def test_what_cannot_be_fetched_fails_its_cells_and_no_other(
     assert by_cell["e5@fake"].startswith('git("https://127.0.0.1:9/app") cannot be reached')
 
 
+@pytest.mark.conforms("71")
+def test_a_broken_repository_is_no_trouble_to_a_cell_whose_repository_has_the_same_tree(
+    project: Project, reeval: ReevalBuild
+) -> None:
+    files: dict[str, str | bytes] = {"main.txt": "main\n"}
+    broken, sound = project.repository("broken", files), project.repository("sound", files)
+    blob = broken.git("rev-parse", "HEAD:main.txt").strip()
+    lost = broken.directory / ".git" / "objects" / blob[:2] / blob[2:]
+    lost.unlink()
+    define(project, 'git("broken", ref="main")', 'git("sound", ref="main")')
+
+    assert statuses(reeval.build()) == {"none": "ran", "e0": "ran", "e1": "ran"}
+
+    shutil.rmtree(reeval.store)
+    (sound.directory / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+    built = reeval.build(code=3)
+    assert statuses(built) == {"none": "ran", "e0": "failed", "e1": "failed"}
+    assert any(f'git("broken") needs the git object {blob}' in line for line in built.messages)
+
+
 @pytest.mark.conforms("72")
 def test_short_forms_and_tree_urls_are_written_down_as_what_is_fetched(project: Project, reeval: ReevalBuild) -> None:
     define(project, 'git("github:acme/app")', 'git("https://github.com/acme/app/tree/v1.2.0/packages/web")')
