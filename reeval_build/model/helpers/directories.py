@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 DEFAULT_DIRECTORY_IGNORES: Final = ("node_modules/", "/build/", "/target/", "__pycache__/", ".venv/")
 
 _GIT: Final = ".git"
+# Links to directories can make any number out of a few.
+_MAX_ENTRIES: Final = 100_000
 
 
 def directory(path: str, *, to: str = "", include: Sequence[str] = (), ignore: bool = True) -> dict[str, HostFile]:
@@ -73,15 +76,24 @@ class _Walk:
     mistakes: list[Mistake] = attrs.field(factory=list)
 
     def walk(self, root: os.stat_result) -> None:
-        """Find everything, without recursion: directories may be deep."""
+        """Find everything, without recursion: directories may be deep. Raises Refused when there is too much."""
         places = [_Place("", (_identity(root),))]
+        left = _MAX_ENTRIES
         while places:
             place = places.pop()
-            places += filter(None, (self._visit(place, name) for name in self._names(place)))
+            names = self._names(place, most=left)
+            left -= len(names)
+            if left < 0:
+                shown = display(os.fsencode(self.root))
+                reason = f"has too much to look at: more than {_MAX_ENTRIES:,} files and directories are below {shown}"
+                raise Refused(Mistake(reason, about="thing"))
+            places += filter(None, (self._visit(place, name) for name in names))
 
-    def _names(self, place: _Place) -> list[str]:
+    def _names(self, place: _Place, *, most: int) -> list[str]:
+        """The names in a directory, of which one more than `most` is enough."""
         try:
-            return sorted(path.name for path in (self.root / place.path).iterdir() if path.name != _GIT)
+            with os.scandir(self.root / place.path) as items:
+                return sorted(islice((item.name for item in items if item.name != _GIT), most + 1))
         except OSError as error:
             self._refuse(place.path, f"cannot be read: {error.strerror}")
             return []

@@ -15,10 +15,13 @@ from reeval_build.model.shown import got
 if TYPE_CHECKING:
     from reeval_build.model.site import Site
 
-_GITHUB_SHORT: Final = re.compile(r"github:([\w.-]+)/([\w.-]+?)(?:\.git)?")
+_GITHUB: Final = "github:"
+_GITHUB_SHORT: Final = re.compile(r"github:([A-Za-z0-9][\w-]*)/([\w.-]+?)(?:\.git)?", re.ASCII)
+_DOTS: Final = frozenset({".", ".."})
 _GITHUB_TREE: Final = re.compile(r"https://github\.com/([^/]+)/([^/]+)/tree/([^/]+)(?:/(.+?))?/?")
 _SCP_LIKE: Final = re.compile(r"(?:[^/:@\s]+@)?[^/:@\s]+:(?!//).+")
 _SCHEMES: Final = ("https", "http", "ssh", "git", "file")
+_SPACES: Final = re.compile(r"[\0-\x20\x7f]")
 
 
 @attrs.frozen
@@ -45,13 +48,16 @@ def repository(value: object, site: Site) -> Repository:
         raise Refused(
             Mistake(f"needs a repository: a URL, github:owner/repo, or a local path {got(value)}", about="thing")
         )
-    if short := _GITHUB_SHORT.fullmatch(value):
-        return Repository(value, f"https://github.com/{short[1]}/{short[2]}.git")
+    if value.startswith(_GITHUB):
+        return _on_github(value)
     if "://" in value:
         _check_url(value)
         if tree := _GITHUB_TREE.fullmatch(value):
             url = f"https://github.com/{tree[1]}/{tree[2].removesuffix('.git')}.git"
-            return Repository(value, url, unquote(tree[3]), None if tree[4] is None else unquote(tree[4]))
+            ref, path = unquote(tree[3]), None if tree[4] is None else unquote(tree[4])
+            if not is_said(ref):
+                raise Refused(Mistake(f"has a ref in its URL that no repository can have {got(value)}", about="thing"))
+            return Repository(value, url, ref, path)
         return Repository(value, value)
     if _SCP_LIKE.fullmatch(value):
         return Repository(value, value)
@@ -79,9 +85,18 @@ def path_of(found: Repository) -> str | None:
         raise Refused(*refused.below("path")) from refused
 
 
+def _on_github(short: str) -> Repository:
+    found = _GITHUB_SHORT.fullmatch(short)
+    if found is None or found[2] in _DOTS:
+        raise Refused(Mistake(f"needs github:owner/repo {got(short)}", about="thing"))
+    return Repository(short, f"https://github.com/{found[1]}/{found[2]}.git")
+
+
 def _check_url(url: str) -> None:
     try:
         parts = urlsplit(url)
+        # A port is only looked at when it is asked for.
+        is_whole = parts.scheme == "file" or (bool(parts.hostname) and parts.port != 0 and not _SPACES.search(url))
     except ValueError as error:
         # What the error says may quote a password.
         raise Refused(Mistake(f"has a URL that cannot be understood {got(url)}", about="thing")) from error
@@ -96,3 +111,5 @@ def _check_url(url: str) -> None:
         raise Refused(
             Mistake(f"cannot fetch {parts.scheme}:// URLs, only {', '.join(_SCHEMES)} {got(url)}", about="thing")
         )
+    if not is_whole:
+        raise Refused(Mistake(f"has a URL that cannot be understood {got(url)}", about="thing"))

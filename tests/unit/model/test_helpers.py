@@ -147,7 +147,27 @@ def test_a_url_that_git_cannot_fetch_is_refused_with_those_it_can(url):
     )
 
 
-@pytest.mark.parametrize("url", ["https://[", "https://[::1/x", "https://[zz]/x"])
+@pytest.mark.parametrize(
+    "repo", ["github:o", "github:o/r/x", "github:../r", "github:o/..", "github:-o/r", "github:ö/r"]
+)
+def test_a_short_form_of_another_shape_is_refused(repo):
+    assert problem(lambda: git(repo)) == f'git() needs github:owner/repo (got "{repo}")'
+
+
+def test_a_ref_in_a_url_that_no_repository_can_have_is_refused():
+    url = "https://github.com/o/r/tree/a%00b/c"
+
+    assert problem(lambda: git(url)) == f'git() has a ref in its URL that no repository can have (got "{url}")'
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("https://[", "https://[::1/x", "https://[zz]/x"),
+        *("https:///x", "https://host:99999/x", "https://host:port/x", "https://host:0/x"),
+        *("https://a host/x", "https://host/a b"),
+    ],
+)
 def test_a_malformed_url_is_refused(url):
     assert problem(lambda: git(url)) == f'git() has a URL that cannot be understood (got "{url}")'
 
