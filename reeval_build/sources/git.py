@@ -11,6 +11,7 @@ import attrs
 from reeval_build.plan.resolution import ResolvedTree
 from reeval_build.sources.git_cache import FetchedRepository
 from reeval_build.sources.git_init import read_with_git
+from reeval_build.sources.git_limits import GENEROUS, GitLimits
 from reeval_build.sources.git_objects import GitObjects
 from reeval_build.sources.git_refs import HEAD, warnings
 from reeval_build.sources.git_tree import TreeReader
@@ -42,11 +43,13 @@ class GitRepositories:
     Args:
         cache: where fetched repositories are kept; it may be removed at any time when nothing runs.
         timeout_s: for how long a host may keep silent. It holds for the whole process: libgit2 has one such setting.
+        limits: how much may be in a repository.
     """
 
-    def __init__(self, cache: Path, *, timeout_s: float = _TIMEOUT_S) -> None:
+    def __init__(self, cache: Path, *, timeout_s: float = _TIMEOUT_S, limits: GitLimits = GENEROUS) -> None:
         self._cache = cache
         self._timeout_s = timeout_s
+        self._limits = limits
         self._tips: dict[tuple[str, str], _Tip] = {}
 
     def resolve(self, workspace: GitWorkspace) -> ResolvedTree:
@@ -57,7 +60,7 @@ class GitRepositories:
         with tip.guard:
             commit = tip.commit = tip.commit or self._find_commit(workspace)
         return ResolvedTree(
-            tree=GitObjects(workspace, repository).tree_of(commit).hex(),
+            tree=self._objects(workspace, repository).tree_of(commit).hex(),
             commit=commit,
             repository=repository,
             warnings=warnings(workspace, local=path is not None),
@@ -65,7 +68,9 @@ class GitRepositories:
 
     def _find_commit(self, workspace: GitWorkspace) -> str:
         path = local_path(workspace.url)
-        return self._fetched(workspace).fetch_commit() if path is None else GitObjects(workspace, path).find_commit()
+        if path is None:
+            return self._fetched(workspace).fetch_commit()
+        return self._objects(workspace, path).find_commit()
 
     def read(self, workspace: GitWorkspace, resolved: ResolvedTree, batch: Batch) -> Digest:
         """See `ports.sources.GitTrees.read`."""
@@ -74,7 +79,7 @@ class GitRepositories:
             fetched = self._fetched(attrs.evolve(workspace, ref=resolved.commit))
             fetched.fetch_commit()
             path = fetched.path
-        objects = GitObjects(workspace, path)
+        objects = self._objects(workspace, path)
         tree = bytes.fromhex(resolved.tree)
         reader = TreeReader(objects, batch)
         if workspace.init:
@@ -82,7 +87,10 @@ class GitRepositories:
         return reader.keep(reader.read(tree))
 
     def _fetched(self, workspace: GitWorkspace) -> FetchedRepository:
-        return FetchedRepository(self._cache, workspace, timeout_s=self._timeout_s)
+        return FetchedRepository(self._cache, workspace, timeout_s=self._timeout_s, limits=self._limits)
+
+    def _objects(self, workspace: GitWorkspace, repository: str) -> GitObjects:
+        return GitObjects(workspace, repository, limits=self._limits)
 
 
 def local_path(url: str) -> str | None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from reeval_build.model.spec import GitWorkspace
+    from reeval_build.sources.git_limits import GitLimits
     from reeval_build.sources.git_refs import Tip
 
 _URL: Final = Domain("git url", 1)
@@ -40,9 +41,10 @@ class FetchedRepository:
     object is here has its whole tree here, and a process that is killed leaves nothing but a directory to sweep up.
     """
 
-    def __init__(self, cache: Path, workspace: GitWorkspace, *, timeout_s: float) -> None:
+    def __init__(self, cache: Path, workspace: GitWorkspace, *, timeout_s: float, limits: GitLimits) -> None:
         self._workspace = workspace
         self._timeout_s = timeout_s
+        self._limits = limits
         self._home = cache.absolute() / _URL.digest(workspace.url.encode()).hex
         self._path = self._home / "repository"
 
@@ -83,11 +85,13 @@ class FetchedRepository:
                 return commit
 
     def _known(self, object_id: str) -> str | None:
-        objects = GitObjects(self._workspace, self.path)
+        objects = self._objects(self._path)
         return objects.peel(object_id) if objects.has(object_id) else None
 
     def _find(self, repository: Path) -> tuple[Connection, Tip | None]:
-        connection = Connection(self._workspace, pygit2.Repository(repository), timeout_s=self._timeout_s)
+        connection = Connection(
+            self._workspace, pygit2.Repository(repository), timeout_s=self._timeout_s, limits=self._limits
+        )
         if not connection.offer.references:
             raise EmptyRepositoryError(self._workspace)
         return connection, connection.offer.find(self._workspace.ref)
@@ -106,11 +110,14 @@ class FetchedRepository:
         # Servers need not give what no reference leads to directly, nor can they be asked what an id starts with.
         connection, _ = self._find(incoming)
         connection.fetch("+refs/heads/*:refs/all/heads/*", "+refs/tags/*:refs/all/tags/*", depth=EVERYTHING)
-        return GitObjects(self._workspace, str(incoming)).find_commit()
+        return self._objects(incoming).find_commit()
 
     def _fetched(self, incoming: Path) -> str:
         target = pygit2.Repository(incoming).lookup_reference(_FETCHED).target
-        return GitObjects(self._workspace, str(incoming)).peel(str(target))
+        return self._objects(incoming).peel(str(target))
+
+    def _objects(self, repository: Path) -> GitObjects:
+        return GitObjects(self._workspace, str(repository), limits=self._limits)
 
     def _make(self) -> None:
         if self._path.is_dir():
@@ -126,7 +133,7 @@ class FetchedRepository:
         """A repository that borrows the objects that are here and offers the host to send only what is missing."""
         with self._temporary() as incoming:
             pygit2.init_repository(incoming, bare=True)
-            here = GitObjects(self._workspace, self.path)
+            here = self._objects(self._path)
             known = [path.name for path in (self._path / _KNOWN).glob("*") if here.has(path.name)]
             (incoming / "objects/info/alternates").write_text(f"{self._path}/objects\n")
             (incoming / "packed-refs").write_text("".join(f"{commit} {_KNOWN}/{commit}\n" for commit in known))

@@ -1,4 +1,4 @@
-"""Proves who we are to a git host, once a way, and whether the host is who it says."""
+"""Proves who we are to a git host, once a way, and whether the host is who it says and sends no more than it may."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import pygit2
 from pygit2.enums import CredentialType
 
-from reeval_build.sources.git_errors import AccessRefusedError, TokenNotSetError
+from reeval_build.sources.git_errors import AccessRefusedError, HugeRepositoryError, TokenNotSetError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,15 +36,16 @@ def read_token(workspace: GitWorkspace) -> str | None:
     return value
 
 
-class Credentials(pygit2.RemoteCallbacks):
-    """What libgit2 asks when a host wants to know who we are, for one connection.
+class Host(pygit2.RemoteCallbacks):
+    """What libgit2 asks and says of a host, for one connection.
 
-    It asks again for as long as the host refuses, so each way is offered once and then access is refused.
+    It asks who we are again for as long as the host refuses, so each way is offered once and then access is refused.
     """
 
-    def __init__(self, workspace: GitWorkspace, token: str | None) -> None:
+    def __init__(self, workspace: GitWorkspace, token: str | None, *, most_bytes: int) -> None:
         super().__init__()
         self._workspace = workspace
+        self._most_bytes = most_bytes
         self._tokens = iter([] if token is None else [token])
         self._keys: Iterator[_Credentials] | None = None
 
@@ -67,6 +68,11 @@ class Credentials(pygit2.RemoteCallbacks):
                 " for https, let SSL_CERT_FILE name a file with the certificate authority",
             )
         return True
+
+    def transfer_progress(self, stats: pygit2.remotes.TransferProgress) -> None:
+        """See pygit2."""
+        if stats.received_bytes > self._most_bytes:
+            raise HugeRepositoryError(self._workspace, f"sends more than the {self._most_bytes:,} bytes allowed")
 
     def _next_token(self, url: str) -> str:
         if self._workspace.token is None:

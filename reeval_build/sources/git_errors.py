@@ -131,6 +131,14 @@ class RefusedTreeError(GitSourceError):
         self.path, self.reason = path, reason
 
 
+class HugeRepositoryError(GitSourceError):
+    """There is more in the repository than anything that is meant to be a workspace."""
+
+    def __init__(self, workspace: GitWorkspace, reason: str) -> None:
+        super().__init__(workspace, reason, hint="take it out of the repository, or narrow the workspace with path=")
+        self.reason = reason
+
+
 class FetchCacheError(InfraError):
     """The directory for fetched repositories cannot be used."""
 

@@ -12,6 +12,7 @@ from pygit2.enums import ObjectType, RepositoryOpenFlag
 
 from reeval_build.sources.git_errors import (
     EmptyRepositoryError,
+    HugeRepositoryError,
     LostGitObjectError,
     NoRepositoryError,
     NoSuchPathError,
@@ -19,6 +20,7 @@ from reeval_build.sources.git_errors import (
     UnsupportedRepositoryError,
     UnusableRefError,
 )
+from reeval_build.sources.git_limits import GENEROUS, GitLimits
 from reeval_build.sources.git_refs import as_abbreviation, as_commit, full_names
 
 if TYPE_CHECKING:
@@ -61,18 +63,26 @@ def parse_tree(data: bytes) -> Iterator[GitEntry]:
 class GitObjects:
     """The objects of one repository, for one workspace; used from one thread.
 
+    An object that is larger than `limits` allow is refused with HugeRepositoryError, unread.
+
     Raises:
         NoRepositoryError: when there is none at `path`.
         UnsupportedRepositoryError: when it cannot be read here.
     """
 
-    def __init__(self, workspace: GitWorkspace, path: str) -> None:
+    def __init__(self, workspace: GitWorkspace, path: str, *, limits: GitLimits = GENEROUS) -> None:
         self.workspace = workspace
+        self.limits = limits
         self._path = path
         try:
             self._repository = pygit2.Repository(path, RepositoryOpenFlag.NO_SEARCH)
         except (pygit2.GitError, OSError) as error:
             raise _explain(workspace, path, error) from error
+        except ValueError as error:
+            # A NUL, or what no encoding of names has.
+            hint = "check the path's spelling"
+            raise NoRepositoryError(workspace, "is no path that a directory can have", hint=hint) from error
+        self._database = self._repository.odb
 
     def find_commit(self) -> str:
         """The commit that the workspace's ref stands for.
@@ -141,18 +151,32 @@ class GitObjects:
 
     def read(self, object_id: bytes, kind: ObjectType) -> bytes:
         """The bytes of an object, which libgit2 checks against its id. Raises LostGitObjectError."""
+        oid = pygit2.Oid(raw=object_id)
         try:
-            found, data = self._repository.read(pygit2.Oid(raw=object_id))
+            self._check_size(oid)
+            found, data = self._repository.read(oid)
         except KeyError as error:
             raise self._lost(object_id.hex(), "is missing") from error
         except pygit2.GitError as error:
             raise self._lost(object_id.hex(), "is corrupt") from error
+        except OSError as error:
+            raise self._lost(object_id.hex(), "cannot be read") from error
         if found != kind:
             raise self._lost(object_id.hex(), f"is not a {kind.name.lower()}")
         return data
 
+    def _check_size(self, object_id: pygit2.Oid) -> None:
+        _, size = self._database.read_header(object_id)
+        if size > self.limits.object_bytes:
+            most = f"{self.limits.object_bytes:,}"
+            raise HugeRepositoryError(
+                self.workspace, f"needs an object of {size:,} bytes, more than the {most} allowed"
+            )
+
     def _look_up(self, object_id: str) -> pygit2.Object | pygit2.Commit:
         try:
+            if as_commit(object_id):
+                self._check_size(pygit2.Oid(hex=object_id))
             return self._repository[object_id]
         except KeyError as error:
             if self.workspace.ref is not None and self.workspace.ref.lower() == object_id:
@@ -162,6 +186,8 @@ class GitObjects:
             raise UnusableRefError(self.workspace, "the ids of several objects start so") from error
         except pygit2.GitError as error:
             raise self._lost(object_id, "is corrupt") from error
+        except OSError as error:
+            raise self._lost(object_id, "cannot be read") from error
 
     def _lost(self, object_id: str, reason: str) -> LostGitObjectError:
         return LostGitObjectError(self.workspace, object_id, repository=self._path, reason=reason)

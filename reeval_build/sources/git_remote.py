@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import pygit2
 
-from reeval_build.sources.git_credentials import Credentials, read_token
+from reeval_build.sources.git_credentials import Host, read_token
 from reeval_build.sources.git_errors import (
     AccessRefusedError,
     GitSourceError,
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from reeval_build.model.spec import GitWorkspace
+    from reeval_build.sources.git_limits import GitLimits
 
 EVERYTHING: Final = 2**31 - 1
 """The depth that makes a shallow repository whole (`GIT_FETCH_DEPTH_UNSHALLOW` of libgit2)."""
@@ -49,25 +50,29 @@ class Connection:
         GitSourceError: when the host is away, refuses access or has no such repository.
     """
 
-    def __init__(self, workspace: GitWorkspace, repository: pygit2.Repository, *, timeout_s: float) -> None:
+    def __init__(
+        self, workspace: GitWorkspace, repository: pygit2.Repository, *, timeout_s: float, limits: GitLimits
+    ) -> None:
         # Of the whole process, like the timeouts of `socket`; libgit2 has no others.
         pygit2.settings.server_connect_timeout = pygit2.settings.server_timeout = int(timeout_s * 1000)
         self._workspace = workspace
         self._timeout_s = timeout_s
+        self._limits = limits
         self._token = read_token(workspace)
         with self._explained():
             # Anonymous, so that no URL is written into the repository's configuration.
             self._remote = repository.remotes.create_anonymous(workspace.url)
-            self._remote.connect(callbacks=Credentials(workspace, self._token), proxy=True)
+            self._remote.connect(callbacks=self._callbacks(), proxy=True)
             heads = self._remote.list_heads(connect=False)
         self.offer = Offer({head.name: str(head.oid) for head in heads if head.name is not None})
 
     def fetch(self, *specifications: str, depth: int) -> None:
         """Fetch references or object ids into the repository. Raises GitSourceError."""
         with self._explained():
-            self._remote.fetch(
-                list(specifications), callbacks=Credentials(self._workspace, self._token), depth=depth, proxy=True
-            )
+            self._remote.fetch(list(specifications), callbacks=self._callbacks(), depth=depth, proxy=True)
+
+    def _callbacks(self) -> Host:
+        return Host(self._workspace, self._token, most_bytes=self._limits.received_bytes)
 
     @contextmanager
     def _explained(self) -> Iterator[None]:

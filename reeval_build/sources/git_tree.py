@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 from pygit2.enums import ObjectType
 
 from reeval_build.digest import BLOB, TREE, Digest
-from reeval_build.paths import PathError, check_link, check_name
-from reeval_build.sources.git_errors import RefusedTreeError
+from reeval_build.paths import PathError, check_link, check_name, display
+from reeval_build.sources.git_errors import HugeRepositoryError, RefusedTreeError
 from reeval_build.sources.git_pack import GITLINK
-from reeval_build.tree.directory import EMPTY, Directory, Entry, encode
+from reeval_build.tree.directory import EMPTY, Directory, Entry, Kind, encode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,6 +35,8 @@ class TreeReader:
         self._blobs: dict[bytes, tuple[Digest, int]] = {}
         # By depth too: whether a link leaves the tree depends on how deep it is.
         self._trees: dict[tuple[bytes, int], Digest] = {}
+        # How many entries and bytes are below each.
+        self._amounts: dict[tuple[bytes, int], tuple[int, int]] = {}
 
     def read(self, tree: bytes, parts: Parts = ()) -> Directory:
         """The directory that a git tree is; `parts` is where it is.
@@ -42,14 +44,21 @@ class TreeReader:
         Raises:
             LostGitObjectError: when an object is missing or corrupt.
             RefusedTreeError: naming the path of an entry that must not be placed.
+            HugeRepositoryError: when there is more in the tree than the limits of the objects allow.
         """
         directory: Directory = {}
+        entries = size = 0
         for item in self._objects.tree(tree):
             below = (*parts, item.name)
             try:
-                directory[_check(below, directory)] = self._entry(below, item)
+                entry = directory[_check(below, directory)] = self._entry(below, item)
             except PathError as error:
                 raise RefusedTreeError(self._objects.workspace, b"/".join(below), error.reason) from error
+            # A submodule is not among those that were read.
+            more = self._amounts.get((item.object_id, len(below)), (0, 0)) if entry.kind is Kind.DIRECTORY else (0, 0)
+            entries, size = entries + 1 + more[0], size + entry.size + more[1]
+            self._check_amount(entries, size, below)
+        self._amounts[tree, len(parts)] = entries, size
         if self._pack is not None:
             self._pack.add(ObjectType.TREE, tree, self._objects.read(tree, ObjectType.TREE))
         return directory
@@ -67,6 +76,16 @@ class TreeReader:
             else:
                 permissions = 0o755 if _is_executable(item) else 0o644
                 yield path, item.kind | (permissions if item.kind == stat.S_IFREG else 0), item.object_id
+
+    def _check_amount(self, entries: int, size: int, parts: Parts) -> None:
+        limits, too_much = self._objects.limits, None
+        if entries > limits.entries:
+            too_much = f"{limits.entries:,} files and directories"
+        elif size > limits.total_bytes:
+            too_much = f"{limits.total_bytes:,} bytes in its files"
+        if too_much is not None:
+            here = display(b"/".join(parts))
+            raise HugeRepositoryError(self._objects.workspace, f'has more than {too_much}, counted to "{here}"')
 
     def _entry(self, parts: Parts, item: GitEntry) -> Entry:
         if item.kind == stat.S_IFDIR:

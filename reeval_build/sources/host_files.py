@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
     from reeval_build.ports.objects import Objects
 
+MAX_FILE_BYTES: Final = 64 * 1024**3
+"""How large a file may be: more than anything that is meant to be in a sandbox."""
+
 _SMALL_BYTES: Final = 1024 * 1024
 _CHUNK_BYTES: Final = 1024 * 1024
 
@@ -31,10 +34,11 @@ class HostFileError(InfraError):
 
 
 class HostFileReader:
-    """See `ports.sources.HostFiles`."""
+    """See `ports.sources.HostFiles`. A file of more than `max_bytes` is refused unread."""
 
-    def __init__(self, objects: Objects) -> None:
+    def __init__(self, objects: Objects, *, max_bytes: int = MAX_FILE_BYTES) -> None:
         self._objects = objects
+        self._max_bytes = max_bytes
 
     def read(self, path: str) -> ResolvedFile:
         """See `ports.sources.HostFiles.read`."""
@@ -50,8 +54,13 @@ class HostFileReader:
 
     def _keep(self, path: str, stream: BinaryIO) -> ResolvedFile:
         before = os.fstat(stream.fileno())
-        source = io.BytesIO(_read(path, stream, -1)) if before.st_size <= _SMALL_BYTES else stream
-        digest, size = _digest(path, source)
+        if before.st_size > self._max_bytes:
+            reason = f"has {before.st_size:,} bytes, more than the {self._max_bytes:,} that are read"
+            raise HostFileError(path, reason, hint="place what makes or fetches it instead, as a setup step")
+        small = before.st_size <= _SMALL_BYTES
+        # One byte more, so that a file that has grown, or has no end, is seen at once.
+        source = io.BytesIO(_read(path, stream, _SMALL_BYTES + 1)) if small else stream
+        digest, size = _digest(path, source, limit=max(before.st_size, _SMALL_BYTES))
         if version(os.fstat(stream.fileno())) != version(before):
             raise ChangedError
         if not self._objects.present([digest]):
@@ -71,6 +80,9 @@ def _opened(path: str) -> Iterator[BinaryIO]:
         raise HostFileError(path, "does not exist", hint="check its spelling") from error
     except OSError as error:
         raise _unreadable(path, error) from error
+    except ValueError as error:
+        # A NUL, or what no encoding of names has.
+        raise HostFileError(path, "is no path that a file can have", hint="check its spelling") from error
     try:
         _check_kind(path, os.fstat(descriptor).st_mode)
         with os.fdopen(descriptor, "rb", closefd=False) as stream:
@@ -93,11 +105,13 @@ def _read(path: str, stream: BinaryIO, size: int) -> bytes:
         raise _unreadable(path, error) from error
 
 
-def _digest(path: str, stream: BinaryIO) -> tuple[Digest, int]:
+def _digest(path: str, stream: BinaryIO, *, limit: int) -> tuple[Digest, int]:
     hasher, size = BLOB.hasher(), 0
     while chunk := _read(path, stream, _CHUNK_BYTES):
         hasher.update(chunk)
         size += len(chunk)
+        if size > limit:
+            raise ChangedError
     return Digest(hasher.digest()), size
 
 

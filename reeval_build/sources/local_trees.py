@@ -6,12 +6,14 @@ import errno
 import io
 import os
 import stat
+from itertools import islice
 from typing import TYPE_CHECKING, BinaryIO, Final, cast
 
 from reeval_build.digest import BLOB, TREE, Digest
 from reeval_build.errors import InfraError
 from reeval_build.paths import PathError, check_link, check_name, display
 from reeval_build.ports.sources import NoSuchDirectoryError
+from reeval_build.sources.archive_members import GENEROUS, Limits
 from reeval_build.sources.archives import MAX_DEPTH
 from reeval_build.sources.steady import ChangedError, read_steadily, version
 from reeval_build.tree.directory import Directory, Entry, encode
@@ -70,14 +72,17 @@ class LocalDirectories:
 
     What is hashed is what is stored, in one pass. When a file or a directory was written to while it was read, all of
     it is read again, a few times. Each directory is opened from the one above it, so that one that is replaced by a
-    link meanwhile cannot lead out of the tree.
+    link meanwhile cannot lead out of the tree. There may be as much in it as `limits` allow in an archive.
     """
+
+    def __init__(self, limits: Limits = GENEROUS) -> None:
+        self._limits = limits
 
     def read(self, path: str, batch: Batch) -> Digest:
         """See `ports.sources.LocalTrees.read`."""
         place = _Place(path)
         try:
-            return read_steadily(lambda: _Walk(path, place, batch).read())
+            return read_steadily(lambda: _Walk(path, place, batch, self._limits).read())
         except ChangedError as error:
             hint = "stop what writes to it, or copy the directory first"
             raise LocalEntryError(path, place.parts, "changed each time it was read", hint=hint) from error
@@ -115,12 +120,12 @@ class _Place:
 class _Open:
     """A directory that is being read: what is left to read of it, and what has been read."""
 
-    def __init__(self, parts: Parts, descriptor: int) -> None:
+    def __init__(self, parts: Parts, descriptor: int, *, most: int) -> None:
         self.parts = parts
         self.descriptor = descriptor
         self.version = version(os.fstat(descriptor))
         with os.scandir(descriptor) as items:
-            found = {os.fsencode(item.name): _kind(item) for item in items}
+            found = {os.fsencode(item.name): _kind(item) for item in islice(items, most)}
         found.pop(_LEFT_OUT, None)
         self.left = iter(sorted(found.items()))
         self.entries: Directory = {}
@@ -129,10 +134,12 @@ class _Open:
 class _Walk:
     """Reads one directory once."""
 
-    def __init__(self, root: str, place: _Place, batch: Batch) -> None:
+    def __init__(self, root: str, place: _Place, batch: Batch, limits: Limits) -> None:
         self._root = root
         self._place = place
         self._batch = batch
+        self._limits = limits
+        self._entries = self._bytes = 0
         self._open: list[_Open] = []
 
     def read(self) -> Digest:
@@ -161,11 +168,16 @@ class _Walk:
             raise NoLocalTreeError(self._root, "is not a directory", hint="name the directory that has it") from error
         except OSError as error:
             raise self._place.unreadable(error) from error
+        except ValueError as error:
+            # A NUL, or what no encoding of names has.
+            hint = "check its spelling"
+            raise NoLocalTreeError(self._root, "is no path that a directory can have", hint=hint) from error
 
     def _enter(self, parts: Parts, descriptor: int) -> None:
         try:
             with self._place:
-                self._open.append(_Open(parts, descriptor))
+                # One more than may be there, and one that may be left out.
+                self._open.append(_Open(parts, descriptor, most=self._limits.members + 2))
         except BaseException:
             os.close(descriptor)
             raise
@@ -182,6 +194,9 @@ class _Walk:
 
     def _take(self, above: _Open, name: bytes, kind: int) -> None:
         parts = self._place.parts = (*above.parts, name)
+        self._entries += 1
+        if self._entries > self._limits.members:
+            raise self._too_much(f"has more than {self._limits.members:,} files and directories")
         try:
             check_name(name)
             if kind == stat.S_IFLNK:
@@ -197,6 +212,10 @@ class _Walk:
         elif kind != stat.S_IFLNK:
             raise self._place.refused(f"is {_SPECIAL.get(kind, 'no file, link or directory')}")
 
+    def _too_much(self, problem: str) -> LocalTreeError:
+        here = display(b"/".join(self._place.parts))
+        return LocalTreeError(self._root, f'{problem}; the one too many is "{here}"', hint="name a smaller directory")
+
     def _target(self, above: _Open, name: bytes) -> bytes:
         with self._place:
             return os.readlink(name, dir_fd=above.descriptor)
@@ -210,6 +229,9 @@ class _Walk:
                 raise ChangedError
             if before.st_mode & _RUNS_AS_ITS_OWNER:
                 raise self._place.refused("runs with the rights of its owner or group (setuid or setgid)")
+            self._bytes += before.st_size
+            if self._bytes > self._limits.unpacked_bytes:
+                raise self._too_much(f"has more than {self._limits.unpacked_bytes:,} bytes in its files")
             digest, size = self._keep(descriptor, before.st_size)
             with self._place:
                 after = os.fstat(descriptor)
@@ -221,7 +243,7 @@ class _Walk:
 
     def _keep(self, descriptor: int, size: int) -> tuple[Digest, int]:
         if size > _SMALL_BYTES:
-            return self._batch.add_stream(BLOB, cast("BinaryIO", _Content(self._place, descriptor)))
+            return self._batch.add_stream(BLOB, cast("BinaryIO", _Content(self._place, descriptor, size)))
         with self._place:
             # One byte more, so that a file that has grown is seen at once.
             data = os.read(descriptor, size + 1)
@@ -235,18 +257,23 @@ class _Walk:
 
 
 class _Content(io.RawIOBase):
-    """The bytes of a file, where errors of reading it are told from those of keeping it."""
+    """The bytes of a file of `size`, where errors of reading it are told from those of keeping it."""
 
-    def __init__(self, place: _Place, descriptor: int) -> None:
+    def __init__(self, place: _Place, descriptor: int, size: int) -> None:
         self._place = place
         self._descriptor = descriptor
+        self._left = size
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Buffer) -> int:
         with self._place:
-            return os.readv(self._descriptor, [buffer])
+            count = os.readv(self._descriptor, [buffer])
+        self._left -= count
+        if self._left < 0:
+            raise ChangedError
+        return count
 
 
 def _kind(item: os.DirEntry[str]) -> int:

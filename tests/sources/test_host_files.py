@@ -93,6 +93,15 @@ def test_what_is_no_file_is_refused_by_its_path(
     assert caught.value.hint
 
 
+@pytest.mark.parametrize("path", ["/a\0b", "/a\ud800"])
+def test_a_path_that_no_file_can_have_is_refused(reader: HostFileReader, path: str) -> None:
+    with pytest.raises(HostFileError) as caught:
+        reader.read(path)
+
+    assert caught.value.reason == "is no path that a file can have"
+    assert str(caught.value).isprintable()
+
+
 def test_a_path_through_a_file_is_refused(reader: HostFileReader, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"x")
 

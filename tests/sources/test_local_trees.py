@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from reeval_build.digest import TREE
-from reeval_build.sources.local_trees import LocalDirectories, LocalEntryError, LocalTreeError
+from reeval_build.sources.local_trees import LocalDirectories, LocalEntryError, LocalTreeError, NoLocalTreeError
 from reeval_build.tree.directory import EMPTY, Kind, encode
 from tests.sources.conftest import without_privileges
 from tests.sources.trees import show, write_out
@@ -327,6 +327,12 @@ def test_a_directory_that_may_not_be_looked_into_is_named(objects: Objects, publ
         LocalDirectories().read(str(public / "d"), batch)
 
     assert caught.value.message == f'directory "{public / "d"}" cannot be read: permission denied'
+
+
+@pytest.mark.parametrize("path", ["/a\0b", "/a\ud800"])
+def test_a_path_that_no_directory_can_have_is_refused(read: Reader, path: str) -> None:
+    with pytest.raises(NoLocalTreeError, match="is no path that a directory can have"):
+        read(path)
 
 
 def test_no_descriptor_stays_open(read: Reader, tree: Path) -> None:

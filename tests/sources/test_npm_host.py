@@ -162,6 +162,11 @@ def test_a_directory_without_a_manifest_is_refused(world: NpmWorld, tmp_path: Pa
 # Archives.
 
 
+def test_a_path_that_no_file_can_have_is_refused(world: NpmWorld) -> None:
+    with pytest.raises(NoPackagePathError, match="is no path that a file can have"):
+        world.resolve("file:/a\ud800")
+
+
 def test_an_archive_is_read_without_npm(world: NpmWorld, tmp_path: Path) -> None:
     archive = package("@acme/here", "1.2.3-rc.1", member(b"package/bin/run", b"1", mode=0o755), files={"a": b"2"})
     (tmp_path / "here.tgz").write_bytes(archive)
