@@ -80,13 +80,13 @@ def run_command(
         LostObjectError: when the store lacks a piece of the snapshot, before the command has begun.
         MissingSecretError: when the host variable of a secret is not set, before the command has begun.
     """
-    secrets = reveal_all(planned, context)
-    shown = given((view for view in planned.secrets if view.to == "agent"), secrets)
+    secrets, of_servers = reveal_all(planned, context)
     mcp = planned.contents.mcp
     assert not isinstance(mcp, InfraError), "a cell that is built has what it names"
     # What the files of servers refer to: the harness has it from its own variables.
-    shown |= {name: secrets[name] for name in mcp.variables}
-    redactor, engine = Redactor(secrets), context.engines(planned.cell.sandbox.kind)
+    shown = {name: of_servers[name] for name in mcp.variables}
+    shown |= given((view for view in planned.secrets if view.to == "agent"), secrets)
+    redactor, engine = Redactor(secrets, of_servers), context.engines(planned.cell.sandbox.kind)
     homes = [PlacedTree(at=engine.layout.home, tree=tree.home, replaces=False) for tree in placed if tree.home]
     start = snapshot.state.on_top(*homes)
     with (
@@ -108,14 +108,14 @@ def run_command(
     )
 
 
-def reveal_all(planned: PlannedCell, context: Context) -> dict[str, str]:
-    """The values of a cell's secrets, by name; those of MCP servers by the names of their host variables.
+def reveal_all(planned: PlannedCell, context: Context) -> tuple[dict[str, str], dict[str, str]]:
+    """The values of a cell's secrets by name, and those of its MCP servers by the names of their host variables.
 
     Raises:
         InfraError: for host variables that are not set, and for values that cannot be used.
     """
     servers = reveal_servers(planned.contents.server_secrets, context.variables)
-    return {**servers, **reveal(planned.secrets, context.variables)}
+    return reveal(planned.secrets, context.variables), servers
 
 
 def changes_since(snapshot: SnapshotOutput, ran: Ran, context: Context) -> tuple[Change, ...]:

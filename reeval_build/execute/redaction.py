@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, cast
 from urllib.parse import quote_from_bytes
 
-from reeval_build.errors import InfraError
+from reeval_build.errors import HostError, InfraError
 from reeval_build.paths import display
 
 if TYPE_CHECKING:
@@ -27,18 +27,18 @@ _UNESCAPED: Final = ("", "/", "!'()*", ";/?:@&=+$,#!'()*")
 
 
 class Redactor:
-    """Knows the values of some secrets.
+    """Knows the values of some secrets, by their names; each of several mappings counts.
 
     A value counts without white space around it, and is found as it is, in JSON, in a URL, in base64 of either
     alphabet wherever in the encoded bytes it stands, as a shell writes it that was not told to keep its lines, and as
     messages of ours show it. Nothing else is: not compressed, encrypted, split up, or in another case.
     """
 
-    def __init__(self, values: Mapping[str, str]) -> None:
+    def __init__(self, *values: Mapping[str, str]) -> None:
         self._names: dict[bytes, str] = {}
         self._owners: dict[bytes, set[str]] = {}
         self._pieces: dict[bytes, set[str]] = {}
-        for name, value in values.items():
+        for name, value in (pair for some in values for pair in some.items()):
             core = value.encode("utf-8", "surrogateescape").strip()
             if len(core) >= MINIMUM_BYTES:
                 for form in _forms(core):
@@ -90,14 +90,16 @@ class Redactor:
 
     @contextmanager
     def errors(self) -> Iterator[None]:
-        """Redact what the errors of a block quote, such as the name of a file."""
+        """Redact what the errors of a block quote, such as the name of a file. They stay of the kind they are."""
         try:
             yield
-        except InfraError as error:
-            message, hint = self.text(error.message), error.hint and self.text(error.hint)
-            if (message, hint) == (error.message, error.hint):
+        except (InfraError, OSError) as error:
+            shown = error if isinstance(error, InfraError) else HostError(error)
+            message, hint = self.text(shown.message), shown.hint and self.text(shown.hint)
+            if (message, hint) == (shown.message, shown.hint):
                 raise
-            raise InfraError(message, hint=hint) from None
+            shown.message, shown.hint, shown.args = message, hint, (message,)
+            raise shown from None
 
     def settle(self, data: bytes) -> tuple[bytes, bytes]:
         """What of `data` can be passed on redacted, and the rest, which may be the beginning of a value."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from reeval_build.errors import InfraError
 from reeval_build.plan.secrets import placeholder
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 class MissingSecretError(InfraError):
     """Host variables that secrets need, and that are not set."""
 
+    category: ClassVar[str] = "secret"
+
     def __init__(self, missing: Sequence[SecretView]) -> None:
         needs = "; ".join(f"env.{view.name} needs the host variable {_either(view.variables)}" for view in missing)
         if len(missing) == 1:
@@ -27,6 +29,8 @@ class MissingSecretError(InfraError):
 
 class UnusableSecretError(InfraError):
     """A value that no variable can have."""
+
+    category: ClassVar[str] = "secret"
 
     def __init__(self, view: SecretView, variable: str) -> None:
         super().__init__(f"the host variable {variable}, which env.{view.name} needs, has a NUL in its value")

@@ -17,8 +17,10 @@ class MissingServerSecretError(InfraError):
 
     def __init__(self, missing: Mapping[str, str]) -> None:
         needs = "; ".join(f"{place} needs the host variable {variable}" for place, variable in missing.items())
-        which = "which is not set" if len(missing) == 1 else "none of which is set"
-        super().__init__(f"{needs}, {which}", hint="export it, or make the secret optional")
+        if len(missing) == 1:
+            super().__init__(f"{needs}, which is not set", hint="export it, or make the secret optional")
+        else:
+            super().__init__(f"{needs}, none of which is set", hint="export them, or make the secrets optional")
         self.missing = dict(missing)
 
 

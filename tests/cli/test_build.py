@@ -88,7 +88,9 @@ def test_json_is_one_object_of_the_documented_shape(app: Repository, reeval: Ree
     assert {tuple(cell) for cell in value["cells"]} == {
         ("name", "environment", "harness", "sandbox", "key", "snapshot", "status", "kept"),
     }
-    assert {tuple(node) for node in value["nodes"]} == {("key", "phase", "label", "status", "kept", "seconds", "cells")}
+    assert {tuple(node) for node in value["nodes"]} == {
+        ("key", "phase", "label", "status", "kept", "seconds", "failure", "cells")
+    }
     assert list(value["summary"]) == ["hit", "ran", "failed", "skipped", "seconds"]
     names = [f"{environment}@{harness}" for environment in ("base", "more") for harness in HARNESSES[1::2]]
     assert [cell["name"] for cell in value["cells"]] == names

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 import yaml
 
+from reeval_build.plan.secrets import placeholder
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -133,6 +135,21 @@ def test_a_plain_servers_secrets_are_given_to_the_harness_in_variables(project: 
     assert '"Authorization": "Bearer ${CRM_TOKEN}"' in done.stdout
     assert '"X-Key": "${CRM_KEY}"' in done.stdout
     assert f"\n{len(VALUE)}\n" in done.stdout
+
+
+def test_values_of_one_name_that_a_server_and_env_have_are_both_redacted(project: Project, reeval: ReevalBuild) -> None:
+    base(
+        project,
+        '"crm": mcp.http("https://crm.example/mcp", headers={"X-Key": secret.from_env("CRM_KEY")})',
+        '"env": {"CRM_KEY": secret.from_env("OTHER_KEY", hosts=["other.example"])}',
+    )
+
+    done = reeval(
+        *("run", "base@claude-code", "--", "sh", "-c", f"echo $CRM_KEY; echo {VALUE}; echo another-value"),
+        env={"CRM_KEY": VALUE, "OTHER_KEY": "another-value"},
+    )
+
+    assert done.stdout.splitlines()[:3] == [placeholder("CRM_KEY"), "[secret CRM_KEY]", "[secret CRM_KEY]"]
 
 
 @pytest.mark.conforms("30")

@@ -125,6 +125,7 @@ def test_a_missing_variable_fails_the_cells_that_need_it_and_no_other(project, r
         )
     ]
     assert built.labels("failed") == ["setup echo never"]
+    assert [node["failure"]["category"] for node in built.nodes if node["failure"]] == ["secret"]
 
 
 @pytest.mark.conforms("19")

@@ -10,7 +10,8 @@ from urllib.parse import quote, quote_plus, urlencode
 
 import pytest
 
-from reeval_build.errors import InfraError
+from reeval_build.engines.docker.changes import UnkeepableChangeError
+from reeval_build.errors import HostError
 from reeval_build.execute.redaction import MINIMUM_BYTES, Redactor
 from reeval_build.ports.engine import EngineAwayError
 
@@ -118,6 +119,12 @@ def test_a_value_that_two_variables_have_is_called_by_the_first_and_found_for_bo
     assert redactor.found_in(b"same-value") == {"A", "B"}
 
 
+def test_one_name_can_have_several_values():
+    redactor = Redactor({"A": "first-value"}, {"A": "second-value"})
+
+    assert redactor.redact(b"first-value second-value") == b"[secret A] [secret A]"
+
+
 def test_a_stream_holds_back_only_what_may_be_the_beginning_of_a_value():
     target = io.BytesIO()
 
@@ -163,12 +170,15 @@ def test_errors_that_quote_a_value_are_redacted_and_others_are_left_alone():
     redactor = Redactor({"A": "line one\nline two"})
     away = EngineAwayError("it is away")
 
-    with pytest.raises(InfraError) as caught, redactor.errors():
-        raise InfraError("line one\\nline two in the sandbox cannot be kept", hint="remove line one line two")
+    with pytest.raises(UnkeepableChangeError) as caught, redactor.errors():
+        raise UnkeepableChangeError(b"workspace/line one\nline two", "is not a name")
+    with pytest.raises(HostError) as of_the_host, redactor.errors():
+        raise PermissionError(13, "Permission denied", "/upper/line one\nline two")
     with pytest.raises(EngineAwayError) as untouched, redactor.errors():
         raise away
 
-    assert str(caught.value) == "[secret A] in the sandbox cannot be kept (remove [secret A])"
+    assert str(caught.value) == "/workspace/[secret A] cannot be kept: it is not a name (have the step remove it)"
+    assert str(of_the_host.value) == "/upper/[secret A]: Permission denied"
     assert untouched.value is away
 
 
