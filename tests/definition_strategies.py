@@ -133,11 +133,13 @@ _narrow_steps = st.builds(
     st.lists(st.sampled_from(["a", "a/b", "package.json"]), max_size=3),
     _options(timeout=durations, cwd=st.sampled_from([".", "sub"])),
 )
+policies = st.sampled_from(POLICIES) | st.fixed_dictionaries({"allow": st.lists(_hosts, max_size=3)})
+variables = st.dictionaries(variable_names, st.text("abc \n\u00e9", max_size=5) | secrets, max_size=3)
 whole_specs = st.fixed_dictionaries(
     {},
     optional={
-        "egress": st.sampled_from(POLICIES) | st.fixed_dictionaries({"allow": st.lists(_hosts, max_size=3)}),
-        "env": st.dictionaries(variable_names, st.text("abc \n\u00e9", max_size=5) | secrets, max_size=3),
+        "egress": policies,
+        "env": variables,
         "files": st.dictionaries(destinations, _text_of_files | _calls(file, _directories), max_size=3),
         "mcp": st.dictionaries(words, _servers, max_size=2),
         "plugins": st.lists(plugin_sources, max_size=3),

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 _names = st.text("abc \u00e9\n", max_size=4)
 environments = st.builds(lambda name, spec: environment(name, **spec), st.sampled_from("ab"), strategies.specs)
-harnesses = st.fixed_dictionaries(
-    {"kind": st.sampled_from(["fake", "codex"])}, optional={"model": st.just("m"), "id": st.sampled_from(["i", "j"])}
+_ids = {"id": st.sampled_from(["i", "j"])}
+harnesses = st.fixed_dictionaries({"kind": st.just("fake")}, optional=_ids) | st.fixed_dictionaries(
+    {"kind": st.just("codex"), "model": st.just("m")}, optional=_ids
 )
 _policies = st.sampled_from(["proxy", "deny-all", {"allow": ["a.example", "*.b.example"]}])
 _values = st.text(max_size=3).filter(lambda text: "\0" not in text) | st.just({"kind": "secret"})

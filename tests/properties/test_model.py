@@ -15,7 +15,7 @@ from tests import strategies
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-FIELDS = ("env", "files", "rules", "sandbox", "setup", "workspace")
+FIELDS = ("egress", "env", "files", "mcp", "plugins", "rules", "sandbox", "setup", "skills", "workspace")
 
 
 def refusal(make: Callable[[], object]) -> DefinitionError | None:
