@@ -9,11 +9,12 @@ from typing import Any, Final, Literal, TypeAlias
 import attrs
 
 from reeval_build.errors import DefinitionError
-from reeval_build.loading.declarations_data import Data, NotDataError, Path, canonical, frozen, quoted, spell
+from reeval_build.loading.declarations_data import Data, NotDataError, Path, canonical, frozen, spell
 from reeval_build.loading.declarations_environments import EMPTY_BASELINE, Environment, check_environment
 from reeval_build.loading.declarations_harnesses import Harness, Harnesses, compared
 from reeval_build.loading.declarations_options import Cascade
-from reeval_build.loading.declarations_problems import NodeKind, Problems, ProblemsOf, call_of
+from reeval_build.loading.declarations_problems import Problems, ProblemsOf
+from reeval_build.loading.eval_names import NodeKind, call_of, quoted
 from reeval_build.model.shown import got, is_encodable
 
 Role: TypeAlias = Literal["control", "variant"]

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from reeval_build.loading.eval_names import MOST_CHARACTERS, quoted
 from reeval_build.model.shown import got
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ Path: TypeAlias = tuple[str | int, ...]
 MOST_LEVELS: Final = 100
 _MOST_VALUES: Final = 1_000_000
 _INTEGERS: Final = range(-(2**63), 2**63)
-_MOST_CHARACTERS: Final = 100
 
 
 class NotDataError(Exception):
@@ -91,13 +91,7 @@ def _spelled(path: Path) -> Iterator[str]:
     for step in path:
         if isinstance(step, int):
             yield f"[{step}]"
-        elif step.isidentifier() and len(step) <= _MOST_CHARACTERS:
+        elif step.isidentifier() and len(step) <= MOST_CHARACTERS:
             yield f".{step}"
         else:
             yield f"[{quoted(step)}]"
-
-
-def quoted(text: str) -> str:
-    """Text in double quotes on one line, cut when it is long."""
-    cut = text if len(text) <= _MOST_CHARACTERS else text[:_MOST_CHARACTERS] + "…"
-    return json.dumps(cut, ensure_ascii=False)

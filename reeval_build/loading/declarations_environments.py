@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import attrs
 
-from reeval_build.loading.declarations_data import Data, quoted
+from reeval_build.loading.declarations_data import Data
 from reeval_build.loading.declarations_harnesses import check_compared
+from reeval_build.loading.eval_names import quoted
 from reeval_build.model.shown import got, is_text
 
 if TYPE_CHECKING:

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
-from reeval_build.loading.declarations_data import Data, quoted
+from reeval_build.loading.eval_names import quoted
 from reeval_build.model.shown import got, is_text
 
 if TYPE_CHECKING:
+    from reeval_build.loading.declarations_data import Data
     from reeval_build.loading.declarations_problems import ProblemsOf
 
 Harness: TypeAlias = Mapping[str, Any]

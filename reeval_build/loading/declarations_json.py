@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from reeval_build.errors import DefinitionError
-from reeval_build.loading.declarations_data import MOST_LEVELS, quoted
+from reeval_build.loading.declarations_data import MOST_LEVELS
+from reeval_build.loading.eval_names import quoted
 from reeval_build.model.shown import got
 from reeval_build.paths import display
 

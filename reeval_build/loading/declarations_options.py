@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
-from reeval_build.loading.declarations_data import Data, quoted
+from reeval_build.loading.declarations_data import Data
 from reeval_build.loading.declarations_environments import Compare, Environment, check_compare, check_environment
 from reeval_build.loading.declarations_harnesses import Harnesses, cascaded
+from reeval_build.loading.eval_names import quoted
 from reeval_build.model.shown import got, is_text, names_secret
 
 if TYPE_CHECKING:

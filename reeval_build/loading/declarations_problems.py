@@ -2,28 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal
-
-from reeval_build.loading.declarations_data import quoted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-NodeKind = Literal["eval", "group"]
-
-_BETWEEN: Final = " \N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} "
-_CALLS: Final = {"eval": "evaluate", "group": "group"}
-
-
-def call_of(kind: NodeKind, path: Iterable[str]) -> str:
-    """How messages name an eval or a group: the call that declared it, with its path as reeval-python writes it."""
-    return f"{_CALLS[kind]}({quoted(path_text(path))})"
-
-
-def path_text(path: Iterable[str]) -> str:
-    """Names of groups and of an eval as reeval-python writes them together."""
-    return _BETWEEN.join(path)
-
 
 class Problems:
     """Mistakes, in the order they were found."""

@@ -10,8 +10,9 @@ import attrs
 from reeval_build.errors import DefinitionError
 from reeval_build.loading.cell_names import BEFORE_CELL
 from reeval_build.loading.declarations import Declared, declared_in
-from reeval_build.loading.declarations_data import canonical, quoted
+from reeval_build.loading.declarations_data import canonical
 from reeval_build.loading.declarations_json import STANDARD_INPUT, read_json
+from reeval_build.loading.eval_names import quoted
 from reeval_build.loading.found import NO_ENVIRONMENT, Eval, Found
 from reeval_build.loading.runner import collect
 from reeval_build.model.checks import check_fields

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 import attrs
 
-from reeval_build.loading.declarations_problems import call_of, path_text
+from reeval_build.loading.eval_names import call_of, path_text
 from reeval_build.model.egress import Egress
 from reeval_build.model.environment import Environment
 from reeval_build.model.harness_descriptors import HarnessDescriptor

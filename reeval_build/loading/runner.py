@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
-from reeval_build.loading.declarations_data import quoted
 from reeval_build.loading.declarations_json import JsonError, parse_json
+from reeval_build.loading.eval_names import quoted
 from reeval_build.loading.runner_errors import (
     EvalFileError,
     NoInterpreterError,
