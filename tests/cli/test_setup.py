@@ -72,12 +72,13 @@ STEPS = ["setup echo 1 > one", "setup echo 2 > two", "setup echo 3 > three"]
         ('echo 2 > two"', 'echo II > two"', ["setup echo II > two", STEPS[2]]),
         ('"echo 3 > three"', '"echo 3 > three", "echo 4"', ["setup echo 4"]),
         ('"value"', '"other"', STEPS),
+        ('"env": {', '"egress": "deny-all", "env": {', STEPS),
         ('"a.txt"', '"env.py"', STEPS),
         ('"Be good."', '"Be better."', STEPS),
         ('ref="v1.0.0"', 'ref="v1.0.0", init=True', STEPS),
         ('"1m"', '"2m"', []),
     ],
-    ids=["edited step", "appended step", "variable", "file", "rules", "workspace", "time limit"],
+    ids=["edited step", "appended step", "variable", "egress", "file", "rules", "workspace", "time limit"],
 )
 def test_what_is_changed_runs_again_what_can_see_it(
     project: Project, reeval: ReevalBuild, three: Built, old: str, new: str, steps: list[str]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tests.support.engine import PrivateEngine
 
 VALUE = "a-literal-value-of-env"
+SECRET = "the-value-of-a-secret"
 
 
 @pytest.fixture
@@ -34,7 +35,7 @@ def project(tmp_path: Path) -> Project:
 
 @pytest.fixture
 def reeval(engine: PrivateEngine, project: Project, tmp_path: Path) -> ReevalBuild:
-    return ReevalBuild(project.directory, tmp_path / "store", env={"DOCKER_HOST": engine.url})
+    return ReevalBuild(project.directory, tmp_path / "store", env={"DOCKER_HOST": engine.url, "HOST_SECRET": SECRET})
 
 
 @pytest.mark.conforms("74", "77", "79", "81", "82")
@@ -43,10 +44,14 @@ def test_an_image_and_its_install_are_built_once_as_root_and_see_no_env(
 ) -> None:
     project.define(
         f"""
+        from reeval_build import secret
+
         one = "id -u > /who; pwd >> /who; env > /seen"
         two = "echo 2 > /two"
         image = docker(from_="{engine.busybox}", install=[one, two])
-        parent = define_environment("parent", {{"sandbox": image, "env": {{"SEEN": "{VALUE}"}}}})
+        parent = define_environment("parent", {{
+            "sandbox": image, "env": {{"SEEN": "{VALUE}", "A_SECRET": secret.from_env("HOST_SECRET")}},
+        }})
         kept = parent.extend("kept", {{"rules": "kept"}})
         other = define_environment("other", {{
             "sandbox": docker(from_="{engine.busybox}", install=[{{"run": one, "timeout": "10m"}}, two]),
@@ -63,8 +68,7 @@ def test_an_image_and_its_install_are_built_once_as_root_and_see_no_env(
     assert copied == ["parent@fake", "kept@fake", "other@fake"]
     seen = reeval("run", "kept@fake", "--", "cat", "/who", "/seen").stdout
     assert seen.startswith("0\n/\n")
-    assert VALUE not in seen
-    assert "SEEN" not in seen
+    assert [text for text in (VALUE, "SEEN", SECRET, "SECRET") if text in seen] == []
     reeval("run", "bare@fake", "--", "test", "-e", "/who", code=1)
 
     project.edit("env.py", "install=[one, two])\n", "install=[two, one])\n")
@@ -114,23 +118,26 @@ def test_an_image_is_built_on_again_when_its_tag_moves_and_not_when_its_name_cha
 
 
 @pytest.mark.conforms("80")
-def test_no_image_container_or_label_has_a_value_of_env(
+def test_no_image_container_or_label_has_a_value_of_env_or_of_a_secret(
     project: Project, reeval: ReevalBuild, engine: PrivateEngine, client: docker.DockerClient
 ) -> None:
     project.define(
         f"""
+        from reeval_build import secret
+
         one = define_environment("one", {{
             "sandbox": docker(from_="{engine.busybox}", install=["true"]),
-            "env": {{"SEEN": "{VALUE}"}},
-            "setup": ["echo $SEEN | wc -c > length"],
+            "env": {{"SEEN": "{VALUE}", "A_SECRET": secret.from_env("HOST_SECRET")}},
+            "setup": ["echo $SEEN$A_SECRET | wc -c > length"],
         }})
         """
     )
 
     done = reeval("run", "one@fake", "--", "sh", "-c", "cat length; echo $SEEN")
 
-    assert done.stdout.startswith(f"{len(VALUE) + 1}\n{VALUE}\n")
+    assert done.stdout.startswith(f"{len(VALUE + SECRET) + 1}\n{VALUE}\n")
     assert client.containers.list(all=True) == []
     for image in client.api.images(all=True):
         said = [client.api.inspect_image(image["Id"]), client.api.history(image["Id"])]
         assert VALUE not in json.dumps(said)
+        assert SECRET not in json.dumps(said)
