@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 class MissingSecretError(InfraError):
-    """Host variables that secrets need, and that are not set."""
+    """Host variables that secrets need, and that are not set: where each is needed, and what could fill it."""
 
     category: ClassVar[str] = "secret"
 
-    def __init__(self, missing: Sequence[SecretView]) -> None:
-        needs = "; ".join(f"env.{view.name} needs the host variable {_either(view.variables)}" for view in missing)
+    def __init__(self, missing: Sequence[tuple[str, Sequence[str]]]) -> None:
+        needs = "; ".join(f"{place} needs the host variable {' or '.join(variables)}" for place, variables in missing)
         if len(missing) == 1:
             super().__init__(f"{needs}, which is not set", hint="export it, or make the secret optional")
         else:
@@ -28,13 +28,13 @@ class MissingSecretError(InfraError):
 
 
 class UnusableSecretError(InfraError):
-    """A value that no variable can have."""
+    """A value that a variable, or a header, cannot have."""
 
     category: ClassVar[str] = "secret"
 
-    def __init__(self, view: SecretView, variable: str) -> None:
-        super().__init__(f"the host variable {variable}, which env.{view.name} needs, has a NUL in its value")
-        self.view, self.variable = view, variable
+    def __init__(self, place: str, variable: str, reason: str) -> None:
+        super().__init__(f"the host variable {variable}, which {place} needs, has {reason} in its value")
+        self.place, self.variable, self.reason = place, variable, reason
 
 
 def reveal(views: Iterable[SecretView], variables: Mapping[str, str]) -> dict[str, str]:
@@ -48,15 +48,16 @@ def reveal(views: Iterable[SecretView], variables: Mapping[str, str]) -> dict[st
         UnusableSecretError: for a value with a NUL.
     """
     values: dict[str, str] = {}
-    missing = []
+    missing: list[tuple[str, Sequence[str]]] = []
     for view in views:
+        place = f"env.{view.name}"
         variable = next((name for name in view.variables if name in variables), None)
         if not view.present:
             continue
         if variable is None:
-            missing.append(view)
+            missing.append((place, view.variables))
         elif "\0" in variables[variable]:
-            raise UnusableSecretError(view, variable)
+            raise UnusableSecretError(place, variable, "a NUL")
         else:
             values[view.name] = variables[variable]
     if missing:
@@ -71,7 +72,3 @@ def given(views: Iterable[SecretView], values: Mapping[str, str]) -> dict[str, s
         for view in views
         if view.present
     }
-
-
-def _either(variables: Sequence[str]) -> str:
-    return " or ".join(variables)

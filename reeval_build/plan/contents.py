@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 import attrs
 
@@ -27,13 +27,14 @@ from reeval_build.plan.resolution import ResolvedPlugin, ResolvedSkills, home_of
 from reeval_build.plan.servers import ServerSecret, settle_servers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from reeval_build.content.plugins import PluginContents
     from reeval_build.model.cells import Cell
     from reeval_build.plan.resolution import Resolution
 
 Value = TypeVar("Value")
+Source = TypeVar("Source")
 
 
 @attrs.frozen(kw_only=True)
@@ -120,54 +121,29 @@ class _Reader:
         )
 
     def _skills(self) -> NamesMerged[NamedSkill] | InfraError:
-        layers: list[tuple[str, list[Named[NamedSkill]]]] = []
-        problem: InfraError | None = None
-        for layer, sources in self._cell.merged.skills:
-            named: list[Named[NamedSkill]] = []
-            for source in sources:
-                resolved = self._resolution.skills[source]
-                if isinstance(resolved, InfraError):
-                    problem = problem or resolved
-                    continue
-                named += [
-                    Named(
-                        name=skill.name,
-                        value=NamedSkill(skill=skill, source=source, resolved=resolved),
-                        source=called_skills(source),
-                    )
-                    for skill in resolved.found.skills
-                ]
-            self._skill_names.append([one.name for one in named])
-            layers.append((layer, named))
-        if problem is not None:
-            return problem
-        try:
-            return merge_by_name("skills", layers)
-        except SameNameError as error:
-            return error
+        def named(source: SkillSource) -> list[Named[NamedSkill]] | InfraError:
+            resolved = self._resolution.skills[source]
+            if isinstance(resolved, InfraError):
+                return resolved
+            called = called_skills(source)
+            return [
+                Named(name=one.name, value=NamedSkill(skill=one, source=source, resolved=resolved), source=called)
+                for one in resolved.found.skills
+            ]
+
+        return _merged("skills", self._cell.merged.skills, named, self._skill_names)
 
     def _plugins(self) -> NamesMerged[NamedPlugin] | InfraError:
-        layers: list[tuple[str, list[Named[NamedPlugin]]]] = []
-        problem: InfraError | None = None
-        for layer, sources in self._cell.merged.plugins:
-            named: list[Named[NamedPlugin]] = []
-            for source in sources:
-                resolved = self._resolution.plugins[source, self._home]
-                if isinstance(resolved, InfraError):
-                    problem = problem or resolved
-                    if isinstance(source, LocalPlugin) and isinstance(resolved, ContentError):
-                        self._refused.append(str(resolved))
-                    continue
-                value = NamedPlugin(source=source, resolved=resolved)
-                named.append(Named(name=resolved.contents.name, value=value, source=called_plugin(source)))
-            self._plugin_names.append([one.name for one in named])
-            layers.append((layer, named))
-        if problem is not None:
-            return problem
-        try:
-            return merge_by_name("plugins", layers)
-        except SameNameError as error:
-            return error
+        def named(source: PluginSource) -> list[Named[NamedPlugin]] | InfraError:
+            resolved = self._resolution.plugins[source, self._home]
+            if isinstance(resolved, InfraError):
+                if isinstance(source, LocalPlugin) and isinstance(resolved, ContentError):
+                    self._refused.append(str(resolved))
+                return resolved
+            value = NamedPlugin(source=source, resolved=resolved)
+            return [Named(name=resolved.contents.name, value=value, source=called_plugin(source))]
+
+        return _merged("plugins", self._cell.merged.plugins, named, self._plugin_names)
 
     def _refuse(
         self, plugins: NamesMerged[NamedPlugin], servers: Mapping[str, McpServer]
@@ -229,6 +205,36 @@ class _Reader:
                     f'the plugin "{contents.name}" of {called_plugin(source)} has other content than before, '
                     f'and the same version, "{shown(contents.version or "")}"'
                 )
+
+
+def _merged(
+    field: Literal["skills", "plugins"],
+    layers: Iterable[tuple[str, Iterable[Source]]],
+    named: Callable[[Source], list[Named[Value]] | InfraError],
+    names: list[list[str]],
+) -> NamesMerged[Value] | InfraError:
+    """What the sources of all layers give, by name, or why not all of it can be had.
+
+    `names` gets those of each layer, as far as they are known.
+    """
+    found: list[tuple[str, list[Named[Value]]]] = []
+    problems: list[InfraError] = []
+    for layer, sources in layers:
+        own: list[Named[Value]] = []
+        for source in sources:
+            given = named(source)
+            if isinstance(given, InfraError):
+                problems.append(given)
+            else:
+                own += given
+        names.append([one.name for one in own])
+        found.append((layer, own))
+    if problems:
+        return problems[0]
+    try:
+        return merge_by_name(field, found)
+    except SameNameError as error:
+        return error
 
 
 def called_skills(source: SkillSource) -> str:

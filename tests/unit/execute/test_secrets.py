@@ -56,7 +56,7 @@ def test_a_required_secret_that_is_not_set_is_named_with_its_variable(options):
     assert str(caught.value) == (
         "env.NPM_TOKEN needs the host variable HOST_TOKEN, which is not set (export it, or make the secret optional)"
     )
-    assert [view.name for view in caught.value.missing] == ["NPM_TOKEN"]
+    assert caught.value.missing == (("env.NPM_TOKEN", ("HOST_TOKEN",)),)
 
 
 def test_all_that_are_missing_are_named():
