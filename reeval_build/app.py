@@ -122,6 +122,7 @@ class App:
             exit_code=ran.exit_code,
             changes=changes,
             was_killed_for_memory=ran.was_killed_for_memory,
+            telling=ran.telling,
         )
 
 

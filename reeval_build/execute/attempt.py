@@ -10,6 +10,7 @@ from reeval_build.digest import Digest
 from reeval_build.errors import InfraError
 from reeval_build.execute import trees
 from reeval_build.execute.ignore import ignored
+from reeval_build.execute.leaks import WatchedBatch
 from reeval_build.execute.redaction import Redactor
 from reeval_build.execute.secrets import given, reveal
 from reeval_build.execute.server_secrets import reveal_servers
@@ -36,11 +37,15 @@ _CHUNK_BYTES: Final = 1024 * 1024
 
 @attrs.frozen(kw_only=True)
 class Attempt:
-    """How a command ended, and what of the workspace it changed: sorted by path. No value of a secret is in it."""
+    """How a command ended, and what of the workspace it changed: sorted by path. No value of a secret is in it.
+
+    `telling` are digests of files that have values in them, and are not to be shown.
+    """
 
     command: tuple[str, ...]
     exit_code: int
     changes: tuple[Change, ...]
+    telling: frozenset[Digest] = frozenset()
     was_killed_for_memory: bool = False
 
 
@@ -48,7 +53,8 @@ class Attempt:
 class Ran:
     """How a command ended, and what it left in its sandbox, whose workspace is at `workspace`.
 
-    `redactor` knows the values that must not be shown of it; they are not in `command` any more.
+    `redactor` knows the values that must not be shown of it; they are not in `command` any more. `telling` are digests
+    of files with values in them.
     """
 
     command: tuple[str, ...]
@@ -57,6 +63,7 @@ class Ran:
     workspace: Parts
     was_killed_for_memory: bool
     redactor: Redactor
+    telling: frozenset[Digest]
 
 
 def run_command(
@@ -97,7 +104,8 @@ def run_command(
             env = {**planned.cell.merged.literals, **shown}
             code = sandbox.execute(command, cwd=".", env=env, stdout=out, stderr=err)
         killed = code != 0 and sandbox.was_killed_for_memory()
-        entries = sandbox.capture(_Digests())
+        watched = WatchedBatch(_Digests(), redactor)
+        entries = sandbox.capture(watched)
     return Ran(
         command=tuple(map(redactor.text, command)),
         exit_code=code,
@@ -105,6 +113,7 @@ def run_command(
         workspace=engine.layout.workspace,
         was_killed_for_memory=killed,
         redactor=redactor,
+        telling=watched.telling,
     )
 
 

@@ -85,6 +85,11 @@ class WatchedBatch:
         self._found[digest] = watched.found
         return digest, size
 
+    @property
+    def telling(self) -> frozenset[Digest]:
+        """The digests of objects with values in them: for a short value, as good as the value."""
+        return frozenset(digest for digest, names in self._found.items() if names)
+
     def leaks(self, entries: Iterable[DeltaEntry]) -> Iterator[Leak]:
         """The entries, whose bytes were added here, that have values in their bytes, names, targets or attributes."""
         for entry in entries:

@@ -24,8 +24,9 @@ def records_of(outcome: Outcome) -> Iterator[tuple[PlannedCell, CellRecord]]:
         recipe: NodeEnd(status=ended.status.value, seconds=ended.seconds) for recipe, ended in outcome.results.items()
     }
     for planned in outcome.graph.cells:
-        snapshot = outcome.results[planned.snapshot].output
-        if snapshot is not None and all(outcome.results[top].problem is None for top in planned.tops):
+        result = outcome.results[planned.snapshot]
+        if result.output is not None and all(outcome.results[top].problem is None for top in planned.tops):
+            snapshot = result.output if result.is_kept else None
             yield planned, cell_record(planned, outcome.graph, snapshot, ends)
 
 

@@ -156,6 +156,8 @@ class PhaseRecord:
 class CellRecord:
     """A cell whose snapshot is built: what a reader of results needs to know what it ran in.
 
+    `snapshot` is None when it is not kept: its content is a hash of the value of a secret.
+
     `digest` says what it starts from and with, whatever it is called; `key` names the cell as well. `overrides` is what
     a layer replaced. `phases` are in the order of the graph. No value of a secret is in it.
     """
@@ -178,6 +180,6 @@ class CellRecord:
     mcp: Mapping[str, ServerRecord]
     setup: tuple[SetupRecord, ...]
     egress: EgressRecord
-    snapshot: str
+    snapshot: str | None
     phases: tuple[PhaseRecord, ...]
     warnings: tuple[str, ...]

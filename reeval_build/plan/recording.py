@@ -50,8 +50,13 @@ class NodeEnd:
     seconds: float
 
 
-def cell_record(planned: PlannedCell, graph: Graph, snapshot: Output, ends: Mapping[Digest, NodeEnd]) -> CellRecord:
-    """The record of a cell whose snapshot is `snapshot`; `ends` says how each of its nodes ended."""
+def cell_record(
+    planned: PlannedCell, graph: Graph, snapshot: Output | None, ends: Mapping[Digest, NodeEnd]
+) -> CellRecord:
+    """The record of a cell whose snapshot is `snapshot`, None for one that is not kept.
+
+    `ends` says how each of its nodes ended.
+    """
     return _Recording(planned, graph, ends).record(snapshot)
 
 
@@ -65,7 +70,7 @@ class _Recording:
         self._nodes = [graph.nodes[recipe] for recipe in graph.above(*planned.tops)]
         self._works: dict[Digest, Work] = {node.recipe: node.work for node in self._nodes if node.work is not None}
 
-    def record(self, snapshot: Output) -> CellRecord:
+    def record(self, snapshot: Output | None) -> CellRecord:
         cell, contents = self._cell, self._planned.contents
         rules = next((work.file for work in self._works.values() if isinstance(work, RulesWork)), None)
         return CellRecord(
@@ -88,7 +93,7 @@ class _Recording:
             mcp={name: _server(name, server, self._planned) for name, server in sorted(contents.servers.items())},
             setup=tuple(self._setup()),
             egress=_egress(self._planned),
-            snapshot=content_of(snapshot).hex,
+            snapshot=None if snapshot is None else content_of(snapshot).hex,
             phases=tuple(self._phase(node) for node in self._nodes),
             warnings=self._planned.warnings,
         )

@@ -29,8 +29,8 @@ def changes_json(cell: Cell, done: Attempt) -> str:
         {
             "path": _path(change),
             "change": change.kind.value,
-            "before": _entry(change.before),
-            "after": _entry(change.after),
+            "before": _entry(change.before, done),
+            "after": _entry(change.after, done),
         }
         for change in done.changes
     ]
@@ -49,7 +49,7 @@ def _path(change: Change) -> str:
     return display(b"/".join(change.parts).replace(b"\\", b"\\\\"))
 
 
-def _entry(entry: Entry | None) -> dict[str, object] | None:
+def _entry(entry: Entry | None, done: Attempt) -> dict[str, object] | None:
     if entry is None:
         return None
     if entry.kind is Kind.SYMLINK:
@@ -58,5 +58,5 @@ def _entry(entry: Entry | None) -> dict[str, object] | None:
         "type": "file",
         "executable": entry.kind is Kind.EXECUTABLE,
         "size": entry.size,
-        "digest": entry.content.hex,
+        "digest": None if entry.content in done.telling else entry.content.hex,
     }

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -267,8 +269,19 @@ def test_changes_of_a_run_show_no_value(project, reeval, tmp_path):
 
     changes = json.loads(report.read_text())["changes"]
     assert [change["path"] for change in changes] == ["d-[secret TOKEN]/[secret TOKEN]", "link"]
+    assert changes[0]["after"]["digest"] is not None
     assert changes[1]["after"] == {"type": "symlink", "target": "/[secret TOKEN]"}
     assert "hunter2" not in done.stdout + done.stderr + report.read_text()
+
+
+def test_the_digest_of_a_changed_file_with_a_value_in_it_is_not_shown(project, reeval, tmp_path):
+    define(project)
+    report = tmp_path / "changes.json"
+
+    using(reeval, TOKEN=TOKEN)("run", "base@fake", "--diff-json", report, "--", "sh", "-c", "printf $TOKEN > a")
+
+    (change,) = json.loads(report.read_text())["changes"]
+    assert (change["path"], change["after"]["size"], change["after"]["digest"]) == ("a", len(TOKEN), None)
 
 
 def test_a_command_that_is_given_a_value_is_not_written_down_with_it(project, reeval, tmp_path):
@@ -363,6 +376,17 @@ def test_the_summary_says_what_is_not_kept(project, reeval):
     done = using(reeval, TOKEN=TOKEN)("build", "env.py::base")
 
     assert done.stdout.splitlines()[0] == "base@fake  ran     not kept"
+
+
+def test_the_record_of_a_cell_that_is_not_kept_has_no_hash_of_the_value(project, reeval, tmp_path):
+    define(project, LEAK)
+
+    using(reeval, TOKEN=TOKEN).build("env.py::base", "--record-dir", tmp_path / "records")
+
+    record = json.loads((tmp_path / "records" / "base@fake" / "record.json").read_text())
+    assert record["snapshot"] is None
+    with closing(sqlite3.connect(reeval.store / "store.sqlite")) as database:
+        assert database.execute("SELECT count(*) FROM cells").fetchone() == (0,)
 
 
 @pytest.mark.parametrize(
