@@ -14,7 +14,7 @@ import attrs
 from reeval_build.errors import InfraError
 from reeval_build.execute.attempt import Attempt, changes_since, reveal_all, run_command
 from reeval_build.execute.context import Context
-from reeval_build.execute.executor import Outcome, execute
+from reeval_build.execute.executor import execute
 from reeval_build.execute.recording import keep_records
 from reeval_build.execute.resolve import resolve
 from reeval_build.model.cells import most_at_once
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from reeval_build.digest import Digest
     from reeval_build.execute.context import Engines
+    from reeval_build.execute.outcome import Outcome
     from reeval_build.model.cells import Cell
     from reeval_build.model.spec import GitWorkspace
     from reeval_build.plan.graph import Graph, PlannedCell

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import attrs
 
-from reeval_build.digest import Digest
 from reeval_build.errors import CancelledError, HostError, InfraError
 from reeval_build.execute.failures import StepFailedError
 from reeval_build.execute.integrity import is_whole
+from reeval_build.execute.outcome import NodeResult, Outcome
 from reeval_build.execute.phases import PrivateOutput, perform
 from reeval_build.execute.threads import Workers, workers
 from reeval_build.plan.graph import Graph, content_key
@@ -23,48 +22,16 @@ from reeval_build.ports.objects import LostObjectError
 from reeval_build.ports.records import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Mapping
     from concurrent.futures import Future
 
+    from reeval_build.digest import Digest
     from reeval_build.execute.context import Context
     from reeval_build.plan.graph import Node
     from reeval_build.ports.events import Listener
 
 
 _REPAIRS: Final = 3
-
-
-@attrs.frozen(kw_only=True)
-class NodeResult:
-    """How a node ended; `output` is what it left, when it left something.
-
-    One that is private has the value of a secret in it, or stands on one that has: it is gone after the command.
-    """
-
-    status: Status
-    seconds: float = 0.0
-    output: Output | None = None
-    problem: InfraError | None = None
-    log: str | None = None
-    is_private: bool = False
-
-    @property
-    def is_kept(self) -> bool:
-        """Whether the next build finds it."""
-        return self.status in {Status.HIT, Status.RAN} and not self.is_private
-
-
-@attrs.frozen(kw_only=True)
-class Outcome:
-    """How every node of a graph ended, by recipe key, and how long the whole took."""
-
-    graph: Graph
-    results: Mapping[Digest, NodeResult]
-    seconds: float
-
-    def count(self, status: Status) -> int:
-        """How many nodes ended so."""
-        return sum(result.status is status for result in self.results.values())
 
 
 @attrs.frozen(kw_only=True)
@@ -329,12 +296,3 @@ class _Run:
                 log=result.log,
             )
         )
-
-
-def cell_status(outcome: Outcome, recipes: Iterable[Digest]) -> Status:
-    """How a cell ended, from how its nodes did."""
-    statuses = {outcome.results[recipe].status for recipe in recipes}
-    for status in (Status.FAILED, Status.SKIPPED, Status.RAN):
-        if status in statuses:
-            return status
-    return Status.HIT

@@ -11,7 +11,7 @@ from reeval_build.ports.events import CellNotRecorded
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from reeval_build.execute.executor import Outcome
+    from reeval_build.execute.outcome import Outcome
     from reeval_build.plan.graph import PlannedCell
     from reeval_build.plan.record import CellRecord
     from reeval_build.ports.events import Listener

@@ -22,6 +22,7 @@ MINIMUM_BYTES: Final = 4
 
 _MINIMUM_BASE64: Final = 6
 _PIECE_BASE64: Final = 32
+_IN_SCRIPTS: Final = re.compile("[<>&]")
 # RFC 3986 with and without slashes, encodeURIComponent and encodeURI.
 _UNESCAPED: Final = ("", "/", "!'()*", ";/?:@&=+$,#!'()*")
 
@@ -87,6 +88,8 @@ class Redactor:
             yield cast("BinaryIO", stream)
         finally:
             stream.pass_on_rest()
+            # Or it flushes when it is collected, which may be when its target is closed.
+            stream.close()
 
     @contextmanager
     def errors(self) -> Iterator[None]:
@@ -157,10 +160,17 @@ def _forms(value: bytes) -> set[bytes]:
 
 
 def _in_text(value: bytes) -> Iterator[bytes]:
-    text = value.decode("utf-8", "surrogateescape")
+    """As our own messages show it, and as JSON does: with or without escapes of what HTML and scripts stumble over."""
     yield display(value).encode()
+    text = value.decode("utf-8", "surrogateescape")
     for ascii_only in (True, False):
-        yield json.dumps(text, ensure_ascii=ascii_only)[1:-1].encode("utf-8", "surrogateescape")
+        form = json.dumps(text, ensure_ascii=ascii_only)[1:-1]
+        for escaped in (form, form.replace("/", "\\/"), _IN_SCRIPTS.sub(_code_point, form)):
+            yield escaped.encode("utf-8", "surrogateescape")
+
+
+def _code_point(character: re.Match[str]) -> str:
+    return f"\\u{ord(character[0]):04x}"
 
 
 def _in_urls(value: bytes) -> Iterator[bytes]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from reeval_build.execute.executor import cell_status
+from reeval_build.execute.outcome import cell_status
 from reeval_build.plan.outputs import content_of
 from reeval_build.ports.events import Status
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from reeval_build.errors import InfraError
-    from reeval_build.execute.executor import Outcome
+    from reeval_build.execute.outcome import Outcome
 
 _DIGITS = 3
 

@@ -13,7 +13,7 @@ from reeval_build.execute.recording import records_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from reeval_build.execute.executor import Outcome
+    from reeval_build.execute.outcome import Outcome
     from reeval_build.plan.record import CellRecord
 
 

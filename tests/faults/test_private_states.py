@@ -1,4 +1,4 @@
-"""Results with the value of a secret in them, when runs are killed, stopped or side by side, or the store lost a piece."""
+"""Results with the value of a secret in them, when runs are killed, stopped or side by side, or a store lost some."""
 
 from __future__ import annotations
 

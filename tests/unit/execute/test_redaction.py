@@ -76,6 +76,11 @@ def test_a_long_value_is_found_in_base64_that_is_broken_into_lines(width):
         assert redactor.found_in(lines) == {"KEY"}
 
 
+@pytest.mark.parametrize("form", [r"a\/b&c<d", r"a/b\u0026c\u003cd"])
+def test_a_value_is_found_in_json_that_is_safe_in_scripts(form):
+    assert Redactor({"A": "a/b&c<d"}).redact(f'"{form}"'.encode()) == b'"[secret A]"'
+
+
 def test_a_value_of_several_lines_is_found_as_shells_and_json_write_it():
     redactor = Redactor({"KEY": PEM})
 
