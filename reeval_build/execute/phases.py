@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 import attrs
@@ -12,6 +13,7 @@ from reeval_build.execute import trees
 from reeval_build.execute.commands import StepCommand, run_step
 from reeval_build.execute.contents import place_plugin, place_skills
 from reeval_build.execute.failures import StepFailedError
+from reeval_build.execute.inputs import merged, narrowed
 from reeval_build.execute.leaks import Leak, keep_delta
 from reeval_build.execute.plugin_builds import build_plugin
 from reeval_build.execute.redaction import Redactor
@@ -23,8 +25,10 @@ from reeval_build.plan.outputs import Output, SnapshotOutput, StateOutput, TreeO
 from reeval_build.plan.work import (
     BaseWork,
     FilesWork,
+    InputsWork,
     InstallWork,
     McpWork,
+    MergeWork,
     PluginBuildWork,
     PluginWork,
     RootWork,
@@ -73,6 +77,12 @@ def perform(work: Work, inputs: Mapping[str, Output], context: Context, log: Pat
             return _run_step(work, _state(inputs), context, log)
         case RootWork():
             return _make_root(work.layout, inputs, context.objects)
+        case InputsWork():
+            below = _state(inputs)
+            return _apart(narrowed(work, below, context.objects), below, work.engine, context)
+        case MergeWork():
+            whole, seen, left = (_state(inputs, role) for role in ("state", "seen", "left"))
+            return _apart(merged(work, whole, seen, left, context.objects), whole, work.engine, context)
         case SnapshotWork():
             return _make_snapshot(work.layout, inputs, context.objects)
         case PluginBuildWork():
@@ -109,8 +119,17 @@ def _read_workspace(work: WorkspaceWork, context: Context) -> TreeOutput:
     raise problems[0]
 
 
-def _state(inputs: Mapping[str, Output]) -> State:
-    output = inputs["state"]
+def _apart(state: State, below: State, engine: str, context: Context) -> StateOutput:
+    """A state that is not only the one below with more on it: where it leaves that, it may be private by itself."""
+    if context.objects is context.private:
+        pairs = zip(state.deltas, below.deltas, strict=False)
+        shared = list(takewhile(lambda pair: pair[0] == pair[1], pairs))
+        context.engines(engine).keep_private(State(state.base, state.deltas[: len(shared) + 1]))
+    return StateOutput(state=state)
+
+
+def _state(inputs: Mapping[str, Output], role: str = "state") -> State:
+    output = inputs[role]
     assert isinstance(output, StateOutput), "the planner gives a state in this role"
     return output.state
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from reeval_build.model.shown import shown
 from reeval_build.model.spec import DockerSandbox
 
 if TYPE_CHECKING:
@@ -12,15 +11,6 @@ if TYPE_CHECKING:
 
     from reeval_build.model.environment import Environment
     from reeval_build.model.spec import Spec
-
-
-def _field(name: str) -> Callable[[Spec], Iterable[str]]:
-    """A field, unless it is left alone or empty."""
-    return lambda spec: [name] if getattr(spec, name) else []
-
-
-def _inputs(spec: Spec) -> Iterable[str]:
-    return [f"setup step {shown(step.run)} with inputs" for step in spec.setup or () if step.inputs is not None]
 
 
 def _docker(option: str) -> Callable[[Spec], Iterable[str]]:
@@ -43,7 +33,6 @@ UNSUPPORTED: Final[tuple[Callable[[Spec], Iterable[str]], ...]] = (
     _podman,
     _docker("dockerfile"),
     _docker("root"),
-    _inputs,
 )
 
 _WAYS_OUT: Final = {

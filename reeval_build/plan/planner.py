@@ -21,7 +21,9 @@ from reeval_build.plan.secrets import views
 from reeval_build.plan.work import (
     BaseWork,
     FilesWork,
+    InputsWork,
     InstallWork,
+    MergeWork,
     PlacedFile,
     RootWork,
     RulesWork,
@@ -35,9 +37,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from reeval_build.model.cells import Cell
-    from reeval_build.model.spec import FileContent, GitWorkspace
+    from reeval_build.model.spec import FileContent, GitWorkspace, SetupStep
     from reeval_build.plan.resolution import Resolution
     from reeval_build.plan.secrets import SecretView
+    from reeval_build.state.state import Layout
 
 START: Final = Domain("start", 1)
 CELL: Final = Domain("cell", 4)
@@ -74,19 +77,9 @@ def _plan_cell(cell: Cell, resolution: Resolution, drawing: Drawing) -> PlannedC
     parents += plan_plugins(contents.plugins, machine, cell, resolution, drawing)
     top = drawing.add(Node.of(RootWork(layout=layout), parents, label=_root_label(parents)), "state")
     root = attrs.evolve(top, role="root")
-    env, secrets = tuple(sorted(merged.literals.items())), views(merged.env, resolution.variables)
+    secrets = views(merged.env, resolution.variables)
     for step in merged.setup:
-        work = SetupWork(
-            run=step.run,
-            cwd=step.cwd,
-            env=env,
-            secrets=secrets,
-            egress=cell.egress,
-            timeout_s=step.timeout_s,
-            engine=cell.sandbox.kind,
-            start=cell.start,
-        )
-        top = drawing.add(Node.of(work, (top,), label=shorten(step.run)), "state")
+        top = _plan_step(step, top, cell, secrets, layout, drawing)
     skills = plan_skills(contents.skills, cell.harness, drawing)
     placed = [parent for root_name, parent in skills.items() if root_name == "workspace"]
     node = Node.of(SnapshotWork(layout=layout), (top, root, *placed), label=cell.environment.name)
@@ -107,6 +100,30 @@ def _plan_cell(cell: Cell, resolution: Resolution, drawing: Drawing) -> PlannedC
         contents=contents,
         warnings=tuple(_warnings(cell, contents, resolution)),
     )
+
+
+def _plan_step(
+    step: SetupStep, top: Parent, cell: Cell, secrets: tuple[SecretView, ...], layout: Layout, drawing: Drawing
+) -> Parent:
+    """The nodes of a setup step on the state `top`: its own, between two more when it declares what it reads."""
+    work = SetupWork(
+        run=step.run,
+        cwd=step.cwd,
+        env=tuple(sorted(cell.merged.literals.items())),
+        secrets=secrets,
+        egress=cell.egress,
+        timeout_s=step.timeout_s,
+        engine=cell.sandbox.kind,
+        start=cell.start,
+    )
+    label = shorten(step.run)
+    if step.inputs is None:
+        return drawing.add(Node.of(work, (top,), label=label), "state")
+    inputs = InputsWork(at=layout.workspace, inputs=step.inputs, run=step.run, engine=cell.sandbox.kind)
+    seen = drawing.add(Node.of(inputs, (top,), label=shorten(", ".join(step.inputs)) or "nothing"), "state")
+    left = drawing.add(Node.of(work, (seen,), label=label), "left")
+    merge = MergeWork(at=layout.workspace, engine=cell.sandbox.kind)
+    return drawing.add(Node.of(merge, (top, attrs.evolve(seen, role="seen"), left), label=label), "state")
 
 
 def _plan_machine(cell: Cell, resolution: Resolution, drawing: Drawing) -> Parent:

@@ -204,6 +204,23 @@ class RootWork:
 
 
 @attrs.frozen(kw_only=True)
+class InputsWork:
+    """What a step that declares its inputs sees: a state with nothing else in the workspace, which is at `at`.
+
+    `run` is the step, as messages name it.
+    """
+
+    phase: ClassVar[str] = "inputs"
+    schema: ClassVar[int] = 1
+
+    at: tuple[bytes, ...]
+    inputs: tuple[str, ...]
+
+    run: str = attrs.field(eq=False)
+    engine: str = attrs.field(eq=False)
+
+
+@attrs.frozen(kw_only=True)
 class SetupWork:
     """One command of an environment's setup, with what it can see and reach.
 
@@ -226,6 +243,18 @@ class SetupWork:
 
 
 @attrs.frozen(kw_only=True)
+class MergeWork:
+    """What a step that saw only its inputs did, put on the state that has the whole workspace, which is at `at`."""
+
+    phase: ClassVar[str] = "merge"
+    schema: ClassVar[int] = 1
+
+    at: tuple[bytes, ...]
+
+    engine: str = attrs.field(eq=False)
+
+
+@attrs.frozen(kw_only=True)
 class SnapshotWork:
     """The state a cell starts from, with the workspace its changes are compared with."""
 
@@ -237,7 +266,8 @@ class SnapshotWork:
 
 # What is made from the host and the store alone, without a sandbox.
 TreeWork: TypeAlias = SourceWork | WorkspaceWork | FilesWork | RulesWork | PluginWork | SkillsWork | McpWork
-Work: TypeAlias = BaseWork | InstallWork | PluginBuildWork | RootWork | SetupWork | SnapshotWork | TreeWork
+StateWork: TypeAlias = BaseWork | InstallWork | RootWork | InputsWork | SetupWork | MergeWork | SnapshotWork
+Work: TypeAlias = StateWork | PluginBuildWork | TreeWork
 
 PHASES: Final = (
     "base",
@@ -249,7 +279,9 @@ PHASES: Final = (
     "rules",
     "plugin",
     "root",
+    "inputs",
     "setup",
+    "merge",
     "skills",
     "snapshot",
     "mcp",

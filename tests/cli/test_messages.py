@@ -160,20 +160,19 @@ with ThreadPoolExecutor() as threads:
 
 def test_what_is_not_supported_yet_is_said_where_there_is_no_mistake(project: Project, reeval: ReevalBuild) -> None:
     text = """
-    from reeval_build import step
-    one = define_environment("one", {"setup": [step("make", inputs=["a"])]})
-    two = one.extend("two", {"setup": [step("make", inputs=["b"])]})
+    one = define_environment("one", {"sandbox": docker(root=True)})
+    two = one.extend("two", {"sandbox": docker(from_="x:1", root=True)})
     """
-    not_yet = "is not supported by this version of reeval-build yet"
+    not_yet = "is not supported by this version of reeval-build yet; everything in a sandbox runs as root without it"
     project.define(text)
 
     assert refused(reeval, "env.py") == [
-        f'env.py: setup step "make" with inputs in defineEnvironment("{name}") {not_yet}' for name in ("one", "two")
+        f'env.py: root of docker() in defineEnvironment("{name}") {not_yet}' for name in ("one", "two")
     ]
 
     project.define(text + "\n    raise ValueError('and more')\n")
 
-    assert refused(reeval, "env.py") == ["env.py: ValueError: and more (line 7)"]
+    assert refused(reeval, "env.py") == ["env.py: ValueError: and more (line 6)"]
 
 
 @pytest.mark.conforms("13")

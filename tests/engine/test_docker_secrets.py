@@ -113,11 +113,44 @@ def test_a_state_with_a_value_in_it_is_used_and_then_gone_from_the_engine(engine
     kept = {node["label"]: node["kept"] for node in built.nodes if node["phase"] == "setup"}
     assert list(kept.values()) == [True, False, False]
     assert places(reeval.store, TOKEN) == []
+    assert_no_state_has_the_value(client)
+
+
+@pytest.mark.conforms("29")
+def test_so_is_one_that_a_step_left_that_declares_what_it_reads(engine, client, project, reeval):
+    project.define(
+        f"""
+        from reeval_build import secret, step
+
+        base = define_environment("base", {{
+            "sandbox": docker(from_="{engine.busybox}"),
+            "files": {{"before": "b", "other": "o"}},
+            "env": {{"TOKEN": secret()}},
+            "setup": [
+                step("echo $TOKEN > .npmrc; echo $TOKEN > /root/netrc", inputs=["before"]),
+                step("cat /root/netrc .npmrc | wc -c > after; ls -A >> after", inputs=[".npmrc"]),
+                "cat other >> after",
+            ],
+        }})
+        """
+    )
+
+    built = reeval.build()
+    done = reeval("run", "base@fake", "--", "cat", ".npmrc", "after", "/root/netrc")
+
+    assert done.stdout.split()[:6] == ["[secret", "TOKEN]", "26", ".npmrc", "after", "o[secret"]
+    kept = [node["kept"] for node in built.nodes if node["phase"] in {"inputs", "setup", "merge"}]
+    assert kept == [True, *[False] * 6]
+    assert places(reeval.store, TOKEN) == []
+    assert_no_state_has_the_value(client)
+
+
+def assert_no_state_has_the_value(client: docker.APIClient) -> None:
     states = [
         tag for image in client.images(all=True) for tag in image["RepoTags"] or () if "reeval-build/state" in tag
     ]
     for tag in states:
-        container = client.create_container(tag, ["cat", "/workspace/.npmrc"])
+        container = client.create_container(tag, ["cat", "/workspace/.npmrc", "/root/netrc"])
         client.start(container)
         client.wait(container)
         assert TOKEN.encode() not in client.logs(container)

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from reeval_build import EnvironmentSpec, canon, define_environment, mcp, plugin, skill
+from reeval_build import EnvironmentSpec, canon, define_environment, mcp, plugin, skill, step
 from reeval_build.content.inline_skill import write_inline_skill
 from reeval_build.content.plugins import find_plugin
 from reeval_build.digest import BLOB, DELTA, TREE, Digest
@@ -118,7 +118,10 @@ _EQUIPPED: Final[EnvironmentSpec] = {
     "plugins": [plugin.local("/review", only=["skills", "mcp"]), plugin.local("/built", build=["npm ci", "make"])],
     "mcp": {"crm": mcp.http("https://crm.example.com/mcp")},
 }
-_BARE: Final[EnvironmentSpec] = {"sandbox": {"kind": "fake"}, "setup": ["true"]}
+_BARE: Final[EnvironmentSpec] = {
+    "sandbox": {"kind": "fake"},
+    "setup": ["true", step("make", inputs=["src", "Makefile"])],
+}
 _GUARDED: Final[EnvironmentSpec] = {
     "sandbox": {"kind": "fake"},
     "env": {

@@ -18,7 +18,6 @@ def problems(spec: Any) -> tuple[str, ...]:
 
 
 CASES: list[tuple[dict[str, Any], str, str]] = [
-    ({"setup": ["a", step("npm ci", inputs=["package.json"])]}, 'setup step "npm ci" with inputs', ""),
     ({"sandbox": podman()}, "podman()", "; docker() with the same options is"),
     (
         {"sandbox": docker(dockerfile="Dockerfile")},

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from reeval_build import EnvironmentSpec, define_environment, docker, fake_sandbox, file, git
+from reeval_build import EnvironmentSpec, define_environment, docker, fake_sandbox, file, git, step
 from reeval_build.digest import BLOB
 from reeval_build.errors import InfraError
 from reeval_build.plan.resolution import ResolvedTree, base_name
-from reeval_build.plan.work import FilesWork, InstallWork, PlacedFile, RulesWork, SetupWork
+from reeval_build.plan.work import FilesWork, InputsWork, InstallWork, PlacedFile, RulesWork, SetupWork
 from tests.support.plans import base, cell, graph_of, host_file, node, nodes
 
 WORKSPACE = git("https://example.com/a.git", ref="v1.0.0")
@@ -127,6 +127,41 @@ def test_appending_a_step_keeps_every_earlier_node():
     before, after = (graph_of(one({"workspace": WORKSPACE, "setup": setup})) for setup in (["a"], ["a", "b"]))
 
     assert after.nodes.keys() - before.nodes.keys() == {nodes(after, "setup")[1].recipe, node(after, "snapshot").recipe}
+
+
+def test_a_step_with_inputs_stands_on_those_and_is_put_on_the_whole():
+    graph = graph_of(one({"setup": ["a", step("b", inputs=["src", "Makefile"]), "c"]}))
+
+    assert [found.phase for found in graph.nodes.values()] == [
+        "base", "root", "setup", "inputs", "setup", "merge", "setup", "snapshot",
+    ]  # fmt: skip
+    first, second, third = nodes(graph, "setup")
+    inputs, merge = node(graph, "inputs"), node(graph, "merge")
+    assert isinstance(inputs.work, InputsWork)
+    assert inputs.work.inputs == ("Makefile", "src")
+    assert [(parent.role, parent.recipe) for parent in inputs.parents] == [("state", first.recipe)]
+    assert [(parent.role, parent.recipe) for parent in second.parents] == [("state", inputs.recipe)]
+    assert [(parent.role, parent.recipe) for parent in merge.parents] == [
+        ("state", first.recipe),
+        ("seen", inputs.recipe),
+        ("left", second.recipe),
+    ]
+    assert [parent.recipe for parent in third.parents] == [merge.recipe]
+
+
+def test_steps_that_declare_the_same_see_the_same_and_the_order_in_which_they_do_does_not_matter():
+    graph = graph_of(
+        one({"setup": [step("a", inputs=["x", "y"])]}, name="one"),
+        one({"setup": [step("b", inputs=["y", "x"])]}, name="other"),
+    )
+
+    assert len(nodes(graph, "inputs")) == 1
+    assert len(nodes(graph, "setup")) == 2
+
+
+def test_what_a_step_declares_counts():
+    assert not same({"setup": [step("a", inputs=["x"])]}, {"setup": [step("a", inputs=["y"])]}, phase="setup")
+    assert not same({"setup": [step("a", inputs=[])]}, {"setup": ["a"]}, phase="setup")
 
 
 @pytest.mark.conforms("87")
