@@ -26,13 +26,17 @@ _IN_SCRIPTS: Final = re.compile("[<>&]")
 # RFC 3986 with and without slashes, encodeURIComponent and encodeURI.
 _UNESCAPED: Final = ("", "/", "!'()*", ";/?:@&=+$,#!'()*")
 
+# A quote within quotes, as shells trace it and as Python quotes it.
+_SHELL_QUOTES: Final = (b"'\\''", b"'\"'\"'")
+
 
 class Redactor:
     """Knows the values of some secrets, by their names; each of several mappings counts.
 
     A value counts without white space around it, and is found as it is, in JSON, in a URL, in base64 of either
-    alphabet wherever in the encoded bytes it stands, as a shell writes it that was not told to keep its lines, and as
-    messages of ours show it. Nothing else is: not compressed, encrypted, split up, or in another case.
+    alphabet wherever in the encoded bytes it stands, in the single quotes of a shell, as a shell writes it that was
+    not told to keep its lines, and as messages of ours show it. Nothing else is: not compressed, encrypted, split up,
+    or in another case.
     """
 
     def __init__(self, *values: Mapping[str, str]) -> None:
@@ -70,8 +74,11 @@ class Redactor:
         return found
 
     def redact(self, data: bytes) -> bytes:
-        """`data` with `[secret NAME]` in place of every value; where several begin, of the longest one."""
-        return self._pattern.sub(self._label, data)
+        """`data` with `[secret NAME]` in place of every value.
+
+        Where several begin, the longest one counts; those that overlap are replaced together, by the first one's name.
+        """
+        return self._replaced(data, len(data))[0]
 
     def text(self, text: str) -> str:
         """The same of text."""
@@ -104,23 +111,35 @@ class Redactor:
             shown.message, shown.hint, shown.args = message, hint, (message,)
             raise shown from None
 
-    def settle(self, data: bytes) -> tuple[bytes, bytes]:
-        """What of `data` can be passed on redacted, and the rest, which may be the beginning of a value."""
-        passed, at = [], 0
-        undecided = self._undecided(data, at)
-        while (match := self._pattern.search(data, at)) and match.start() < undecided:
-            passed += [data[at : match.start()], self._label(match)]
-            at = match.end()
-            if undecided < at:
-                undecided = self._undecided(data, at)
-        passed.append(data[at:undecided])
-        return b"".join(passed), data[undecided:]
+    def settle(self, data: bytes, covered: int = 0) -> tuple[bytes, bytes, int]:
+        """What of `data` can be passed on redacted; the rest, which may be the beginning of a value; what is covered.
 
-    def _undecided(self, data: bytes, at: int) -> int:
-        """Where the longest end of `data` after `at` begins that is the beginning of a value, and not all of it."""
+        That is how many bytes of the rest belong to a value that was passed on as its name, as `covered` is of `data`.
+        """
+        undecided = self._undecided(data)
+        passed, end = self._replaced(data, undecided, covered)
+        return passed, data[undecided:], max(0, end - undecided)
+
+    def rest(self, data: bytes, covered: int) -> bytes:
+        """What `settle` held back, redacted, when nothing follows it."""
+        return self._replaced(data, len(data), covered)[0]
+
+    def _replaced(self, data: bytes, until: int, covered: int = 0) -> tuple[bytes, int]:
+        """`data` redacted of the values that begin before `until`, and where it ends, or the last of them does."""
+        passed, end, at = [], covered, 0
+        while (match := self._pattern.search(data, at)) and match.start() < until:
+            if match.start() >= end:
+                passed += [data[end : match.start()], self._label(match)]
+            end = max(end, match.end())
+            at = match.start() + 1
+        passed.append(data[end:until])
+        return b"".join(passed), max(end, until)
+
+    def _undecided(self, data: bytes) -> int:
+        """Where the longest end of `data` begins that is the beginning of a value, and not all of it."""
         first = len(data)
         for form in self._names:
-            start = data.find(form[:1], max(at, len(data) - len(form) + 1), first)
+            start = data.find(form[:1], max(0, len(data) - len(form) + 1), first)
             while start >= 0 and not form.startswith(data[start:]):
                 start = data.find(form[:1], start + 1, first)
             if start >= 0:
@@ -135,11 +154,11 @@ class _RedactedStream(io.RawIOBase):
     def __init__(self, redactor: Redactor, target: BinaryIO) -> None:
         self._redactor = redactor
         self._target = target
-        self._held = b""
+        self._held, self._covered = b"", 0
 
     def write(self, data: bytes | memoryview, /) -> int:  # type: ignore[override]  # what engines write
         """Pass on what cannot be part of a value any more."""
-        passed, self._held = self._redactor.settle(self._held + bytes(data))
+        passed, self._held, self._covered = self._redactor.settle(self._held + bytes(data), self._covered)
         if passed:
             self._target.write(passed)
         return len(data)
@@ -150,8 +169,8 @@ class _RedactedStream(io.RawIOBase):
 
     def pass_on_rest(self) -> None:
         """Pass on what is held back: nothing follows it."""
-        held, self._held = self._held, b""
-        self._target.write(self._redactor.redact(held))
+        self._target.write(self._redactor.rest(self._held, self._covered))
+        self._held, self._covered = b"", 0
         self._target.flush()
 
 
@@ -160,8 +179,13 @@ def _forms(value: bytes) -> set[bytes]:
 
 
 def _in_text(value: bytes) -> Iterator[bytes]:
-    """As our own messages show it, and as JSON does: with or without escapes of what HTML and scripts stumble over."""
+    """As our own messages show it, shells in single quotes, and JSON.
+
+    That is with or without escapes of what HTML and scripts stumble over.
+    """
     yield display(value).encode()
+    for quote in _SHELL_QUOTES:
+        yield value.replace(b"'", quote)
     text = value.decode("utf-8", "surrogateescape")
     for ascii_only in (True, False):
         form = json.dumps(text, ensure_ascii=ascii_only)[1:-1]

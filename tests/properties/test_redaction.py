@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from itertools import pairwise
 from typing import BinaryIO, cast
 
@@ -59,6 +60,19 @@ def test_no_value_is_left(text):
     for value in values.values():
         core = value.encode().strip()
         assert len(core) < MINIMUM_BYTES or not any(core in piece for piece in pieces)
+
+
+@given(st.lists(st.text("ab", min_size=MINIMUM_BYTES, max_size=8), min_size=1, max_size=3), st.text("abc", max_size=40))
+def test_no_byte_of_a_value_is_left_and_every_other_one_is(values, text):
+    redactor = Redactor({str(number): value for number, value in enumerate(values)})
+    starts = [(at, len(value)) for value in values for at in range(len(text)) if text.startswith(value, at)]
+    covered = {at + offset for at, length in starts for offset in range(length)}
+
+    redacted = redactor.redact(text.encode()).decode()
+
+    assert re.sub(r"\[secret \d\]", "", redacted) == "".join(
+        character for at, character in enumerate(text) if at not in covered
+    )
 
 
 class InPieces(io.RawIOBase):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import shlex
 from typing import BinaryIO
 from urllib.parse import quote, quote_plus, urlencode
 
@@ -47,6 +48,20 @@ def test_a_value_is_found_as_it_is_in_json_and_in_urls(form):
 
     assert redactor.redact(f"a{form}b".encode()) == b"a[secret API_TOKEN]b"
     assert redactor.found_in(f"a{form}b".encode()) == {"API_TOKEN"}
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        pytest.param("it&s <a> '\\''1'\\''", id="trace of a shell"),
+        pytest.param(shlex.quote("it&s <a> '1'")[1:-1], id="quoted by python"),
+    ],
+)
+def test_a_value_with_what_programs_escape_is_found(form):
+    redactor = Redactor({"A": "it&s <a> '1'"})
+
+    # The last character is a quote, and may be taken for the end of the quotes around it.
+    assert redactor.redact(f"x{form}y".encode()).startswith(b"x[secret A]")
 
 
 @pytest.mark.conforms("28")
@@ -115,6 +130,26 @@ def test_the_longest_of_several_values_is_replaced():
     )
     assert written(redactor, b"hunter2-and", b"-more") == b"[secret LONG]"
     assert written(redactor, b"hunter2-and", b"-less") == b"[secret SHORT]-and-less"
+
+
+def test_values_that_overlap_leave_no_part_of_either():
+    redactor = Redactor({"LOGIN": "https://ada", "PAIR": "ada:hunter2"})
+
+    assert redactor.redact(b"<https://ada:hunter2@host>") == b"<[secret LOGIN]@host>"
+    assert written(redactor, b"<https://a", b"da:hunt", b"er2@host>") == b"<[secret LOGIN]@host>"
+    assert written(redactor, b"https://ada", b":hunter") == b"[secret LOGIN]:hunter"
+
+
+def test_a_value_that_overlaps_itself_is_not_held_back_for_long():
+    target = io.BytesIO()
+
+    with Redactor({"A": "0000"}).stream(target) as stream:
+        stream.write(b"0" * 100)
+        stream.flush()
+        assert target.getvalue() == b"[secret A]"
+        stream.write(b"0" * 100 + b"1")
+
+    assert target.getvalue() == b"[secret A]1"
 
 
 def test_a_value_that_two_variables_have_is_called_by_the_first_and_found_for_both():
