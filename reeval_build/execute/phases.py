@@ -205,7 +205,7 @@ def _make_root(layout: Layout, inputs: Mapping[str, Output], objects: Objects) -
         output = inputs.get(role)
         if isinstance(output, TreeOutput):
             _overlay(workspace, output.workspace, role)
-            _overlay(home, output.home, role)
+            _overlay(home, output.home, role, of="the home directory")
             has_home = has_home or output.home is not None
     with objects.batch() as batch:
         save = trees.saver(batch)
@@ -215,13 +215,13 @@ def _make_root(layout: Layout, inputs: Mapping[str, Output], objects: Objects) -
         return StateOutput(state=_state(inputs).on_top(*deltas))
 
 
-def _overlay(draft: Draft, tree: Digest | None, role: str) -> None:
+def _overlay(draft: Draft, tree: Digest | None, role: str, *, of: str = "the workspace") -> None:
     if tree is None:
         return
     try:
         draft.overlay(tree)
     except PathError as error:
-        raise InfraError(f"{role}: {error} of the workspace") from error
+        raise InfraError(f"{role}: {error} of {of}") from error
 
 
 def _make_snapshot(layout: Layout, inputs: Mapping[str, Output], objects: Objects) -> SnapshotOutput:

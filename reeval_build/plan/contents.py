@@ -175,7 +175,8 @@ class _Reader:
             return InfraError(str(error))
         for variable in files.variables:
             own = self._cell.merged.env.get(variable)
-            if own is not None and own not in {Secret(), Secret(name=variable)}:
+            # Whether it may be missing is for each to say: when it is not, both have its value.
+            if own is not None and not (isinstance(own, Secret) and _is_passed_on(own, variable)):
                 self._refused.append(
                     f"an MCP server reads the host variable {variable}, but env.{variable} is something else"
                 )
@@ -235,6 +236,11 @@ def _merged(
         return merge_by_name(field, found)
     except SameNameError as error:
         return error
+
+
+def _is_passed_on(secret: Secret, variable: str) -> bool:
+    """Whether an agent has in its variable what the host has in its variable of the same name."""
+    return attrs.evolve(secret, optional=False) in {Secret(), Secret(name=variable)}
 
 
 def called_skills(source: SkillSource) -> str:

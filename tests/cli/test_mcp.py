@@ -185,8 +185,11 @@ def test_a_variable_that_means_something_else_to_the_environment_is_refused(
     servers = '"docs": mcp.stdio("docs", env={"DOCS_MODE": secret()})'
     base(project, servers, '"env": {"DOCS_MODE": "x"}')
     (message,) = reeval.build("--harness", "claude-code", code=2).messages
-    base(project, servers, '"env": {"DOCS_MODE": secret()}')
-    reeval.build("--harness", "claude-code")
+    base(project, servers, '"env": {"DOCS_MODE": secret(to="checks")}')
+    reeval.build("--harness", "claude-code", code=2)
+    for same in ("secret()", 'secret.from_env("DOCS_MODE", optional=True)'):
+        base(project, servers, f'"env": {{"DOCS_MODE": {same}}}')
+        reeval.build("--harness", "claude-code")
 
     assert message == (
         "reeval: env.py: base@claude-code: an MCP server reads the host variable DOCS_MODE, "

@@ -407,3 +407,17 @@ def test_a_link_out_of_a_plugin_is_refused_with_its_path(project: Project, reeva
     (message,) = reeval.build(code=3).messages
 
     assert 'has "lib/link", which is a symbolic link' in message
+
+
+def test_a_file_where_a_plugin_goes_fails_its_cells_and_is_said_to_be_in_the_home_directory(
+    project: Project, reeval: ReevalBuild
+) -> None:
+    write(project, "review", plugin("skills"))
+    base(project, 'plugin.local("./review")', more='"files": {"~/.reeval": "a file"}')
+
+    (message,) = reeval.build(code=3).messages
+
+    assert message == (
+        "reeval: env.py: base@fake: plugin review: '.reeval' goes through '.reeval', "
+        "which is not a directory of the home directory"
+    )
