@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Final
 import attrs
 
 from reeval_build.loading.found import Eval
-from reeval_build.model.cells import BEFORE_EVAL, Cell
+from reeval_build.model.cells import BEFORE_CELL, BEFORE_EVAL, Cell
 from reeval_build.paths import display
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-
-BEFORE_CELL: Final = "::"
 
 
 @attrs.frozen

@@ -46,7 +46,22 @@ class Declared:
 
 
 def declared_in(document: object, *, file: str) -> tuple[Declared, ...]:
-    """Everything that `document` declares, in order; what several evals declare alike is there once.
+    """Everything that `document` declares, as `checked_declarations` gives it.
+
+    Raises:
+        DefinitionError: with every mistake.
+    """
+    found, problems = checked_declarations(document, file=file)
+    if problems:
+        raise DefinitionError(*problems, file=file)
+    return found
+
+
+def checked_declarations(document: object, *, file: str) -> tuple[tuple[Declared, ...], tuple[str, ...]]:
+    """Everything that `document` declares, in order, and every mistake in how it does.
+
+    What several evals declare alike is there once. What has a mistake is as if it were not there. Each message names
+    the eval or group and the key.
 
     Args:
         document: a declaration tree, `{"children": [groups, evals and todos]}`, or an environment. Evals that are
@@ -54,7 +69,7 @@ def declared_in(document: object, *, file: str) -> tuple[Declared, ...]:
         file: how messages name where it comes from.
 
     Raises:
-        DefinitionError: with every mistake; each names the eval or group and the key.
+        DefinitionError: for what is not data, or is no document at all.
     """
     problems = Problems()
     try:
@@ -70,9 +85,7 @@ def declared_in(document: object, *, file: str) -> tuple[Declared, ...]:
             raise DefinitionError(
                 f'it must be a declaration tree, {{"children": […]}}, or an environment {got(data)}', file=file
             )
-    if problems.found:
-        raise DefinitionError(*dict.fromkeys(problems.found), file=file)
-    return _each_once(found)
+    return _each_once(found), tuple(dict.fromkeys(problems.found))
 
 
 def _alone(data: Environment, problems: Problems) -> list[Declared]:

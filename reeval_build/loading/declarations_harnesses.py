@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeGuard
 
+from reeval_build.errors import DefinitionError
 from reeval_build.loading.eval_names import quoted
+from reeval_build.model.cells import BEFORE_CELL
+from reeval_build.model.harness_descriptors import HarnessDescriptor
+from reeval_build.model.harnesses import HARNESSES
+from reeval_build.model.helpers.harnesses import harness_from_wire
 from reeval_build.model.shown import got, is_text
 
 if TYPE_CHECKING:
@@ -15,6 +20,9 @@ if TYPE_CHECKING:
 
 Harness: TypeAlias = Mapping[str, Any]
 Harnesses: TypeAlias = tuple[Harness, ...]
+
+# What a harness has that is only named, by its id.
+_NAMED: Final = frozenset({"kind", "id"})
 
 
 def harness_id(harness: Harness) -> str:
@@ -76,7 +84,8 @@ def check_compared(value: Data, problems: ProblemsOf) -> tuple[Data, ...] | None
     if not isinstance(value, tuple) or not value:
         problems.add("compare.harness", f"must be a list of harnesses or their ids {got(value)}")
         return None
-    known = [_harness("compare.harness", entry, None, problems) for entry in value]
+    # What an id means is known when the harnesses of the eval are.
+    known = [entry if _is_id(entry) else _harness("compare.harness", entry, None, problems) for entry in value]
     return value if None not in known else None
 
 
@@ -89,7 +98,8 @@ def _only(ids: tuple[Data, ...], inherited: Harnesses | None, problems: Problems
         problems.add("harness.only", f"must be the id of a harness, or a list of ids {got(ids)}")
         return inherited
     if inherited is None:
-        return tuple(map(_named, ids))
+        named = [_checked("harness.only", _named(one), problems) for one in ids]
+        return tuple(one for one in named if one is not None) or None
     known = {harness_id(harness) for harness in inherited}
     unknown = [one for one in ids if one not in known]
     if unknown:
@@ -101,7 +111,8 @@ def _only(ids: tuple[Data, ...], inherited: Harnesses | None, problems: Problems
 def _harness(option: str, value: Data, inherited: Harnesses | None, problems: ProblemsOf) -> Harness | None:
     """A descriptor, or what an id means: the inherited harness of that id, else one of the kind it begins with."""
     if _is_id(value):
-        return next((harness for harness in inherited or () if harness_id(harness) == value), None) or _named(value)
+        known = next((harness for harness in inherited or () if harness_id(harness) == value), None)
+        return known or _checked(option, _named(value), problems)
     if not isinstance(value, Mapping) or not is_text(value.get("kind")) or not value["kind"]:
         problems.add(option, f"must come from a harness helper, such as fake_harness() {got(value)}")
         return None
@@ -109,7 +120,34 @@ def _harness(option: str, value: Data, inherited: Harnesses | None, problems: Pr
         if name in value and not is_text(value[name]):
             problems.add(f"{option}.{name}", f"must be text {got(value[name])}")
             return None
-    return value
+    return _checked(option, value, problems)
+
+
+def _checked(option: str, harness: Harness, problems: ProblemsOf) -> Harness | None:
+    """A harness that there is, with a name that cells can have; None after its mistakes were added to `problems`."""
+    kind, name = harness["kind"], harness.get("id", "")
+    mistakes: tuple[str, ...] = ()
+    if kind not in HARNESSES:
+        mistakes = (f"there is no harness {quoted(kind)}; there are {', '.join(HARNESSES)}",)
+    elif BEFORE_CELL in name or not name.isprintable():
+        problems.add(f"{option}.id", f'must be printable text without "{BEFORE_CELL}", for it names cells')
+        return None
+    else:
+        try:
+            descriptor(harness)
+        except DefinitionError as error:
+            mistakes = error.problems
+    for mistake in mistakes:
+        problems.say(f"{option} in {problems.where}: {mistake}")
+    return None if mistakes else harness
+
+
+def descriptor(harness: Harness) -> HarnessDescriptor:
+    """The value of a harness as data, which may only be named. Raises DefinitionError for mistakes."""
+    if harness.keys() <= _NAMED:
+        return HarnessDescriptor(kind=harness["kind"], id=harness.get("id"))
+    # None of its options is a path.
+    return harness_from_wire(harness, directory="/")
 
 
 def _is_id(value: Data) -> TypeGuard[str]:

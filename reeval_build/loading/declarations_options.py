@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
@@ -13,7 +12,9 @@ from reeval_build.loading.declarations_data import Data
 from reeval_build.loading.declarations_environments import Compare, Environment, check_compare, check_environment
 from reeval_build.loading.declarations_harnesses import Harnesses, cascaded
 from reeval_build.loading.eval_names import quoted
-from reeval_build.model.shown import got, is_text, names_secret
+from reeval_build.model.checks import check_fields
+from reeval_build.model.checks.definition import Definition
+from reeval_build.model.site import Site
 
 if TYPE_CHECKING:
     from reeval_build.loading.declarations_problems import ProblemsOf
@@ -30,8 +31,7 @@ _OPTIONS: Final = frozenset({"compare", "egress", "env", "environment", "harness
     "tags",
     "timeout",
 }
-_POLICIES: Final = ("proxy", "allow-all", "deny-all")
-_VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_FIELDS: Final = ("env", "egress", "sandbox")
 
 
 @attrs.frozen(kw_only=True)
@@ -60,52 +60,19 @@ class Cascade:
             said["environment"] = check_environment("environment", options["environment"], problems)
         if "compare" in options:
             said["compare"] = check_compare(options["compare"], problems)
-        if "env" in options:
-            said["env"] = MappingProxyType({**self.env, **_check_env(options["env"], problems)})
-        if "egress" in options:
-            said["egress"] = _check_egress(options["egress"], problems)
-        if "sandbox" in options:
-            said["sandbox"] = _check_sandbox(options["sandbox"], problems)
+        said |= {name: _sound(name, options[name], problems) for name in _FIELDS if name in options}
+        if "env" in said:
+            said["env"] = MappingProxyType({**self.env, **said["env"]})
         return attrs.evolve(self, **{name: value for name, value in said.items() if value is not None})
 
 
-def _check_env(value: Data, problems: ProblemsOf) -> Mapping[str, Data]:
-    if not isinstance(value, Mapping):
-        problems.add("env", "must be a mapping of variable names to strings and secrets")
-        return {}
-    checked: dict[str, Data] = {}
-    for name, content in value.items():
-        if not _VARIABLE.fullmatch(name):
-            problems.add(
-                f"env[{quoted(name)}]",
-                'is not a variable name: letters, digits and "_", starting with a letter or "_"',
-            )
-        elif isinstance(content, Mapping) and content.get("kind") == "secret":
-            checked[name] = content
-        elif not is_text(content):
-            problems.add(f"env.{name}", "must be a string of valid Unicode without NUL, or a secret")
-        elif names_secret(name):
-            problems.add(
-                f"env.{name}",
-                "is a literal string. Pass secrets with secret.fromEnv() so they're redacted and never recorded.",
-            )
-        else:
-            checked[name] = content
-    return checked
-
-
-def _check_egress(value: Data, problems: ProblemsOf) -> Data:
-    match value:
-        case str() if value in _POLICIES:
-            return value
-        case {"allow": tuple() as hosts, **rest} if not rest and all(is_text(host) and host for host in hosts):
-            return value
-    problems.add("egress", f"must be {', '.join(map(quoted, _POLICIES))} or {{ allow: [hosts] }} {got(value)}")
-    return None
-
-
-def _check_sandbox(value: Data, problems: ProblemsOf) -> Mapping[str, Data] | None:
-    if isinstance(value, Mapping) and is_text(value.get("kind")):
-        return value
-    problems.add("sandbox", f"must come from a sandbox helper, e.g. docker(from_='node:24-bookworm') {got(value)}")
-    return None
+def _sound(name: str, value: Data, problems: ProblemsOf) -> Data:
+    """The value of an option that an environment has as a field, or None; of `env`, the variables that are right."""
+    # Where host paths count from makes no mistake.
+    definition = Definition("", Site.of_wire("/"), called=problems.where, is_wire=True)
+    spec = check_fields({name: value}, definition)
+    for problem in definition.problems:
+        problems.say(problem)
+    if name == "env":
+        return MappingProxyType({variable: value[variable] for variable in spec.env or ()})
+    return None if definition.problems else value

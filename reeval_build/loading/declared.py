@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import attrs
 
 from reeval_build.errors import DefinitionError
-from reeval_build.loading.cell_names import BEFORE_CELL
-from reeval_build.loading.declarations import Declared, declared_in
+from reeval_build.loading.declarations import Declared, checked_declarations
 from reeval_build.loading.declarations_data import canonical
+from reeval_build.loading.declarations_harnesses import descriptor
 from reeval_build.loading.declarations_json import STANDARD_INPUT, read_json
-from reeval_build.loading.eval_names import quoted
 from reeval_build.loading.found import NO_ENVIRONMENT, Eval, Found
 from reeval_build.loading.runner import collect
 from reeval_build.model.checks import check_fields
 from reeval_build.model.checks.definition import Definition
 from reeval_build.model.environment import Environment
-from reeval_build.model.harness_descriptors import HarnessDescriptor
-from reeval_build.model.harnesses import HARNESSES
-from reeval_build.model.helpers.harnesses import harness_from_wire
 from reeval_build.model.merge import merge
 from reeval_build.model.site import Site
 from reeval_build.model.support import unsupported_in
@@ -28,11 +24,7 @@ from reeval_build.model.wire import checked_wire, unsupported_layers
 
 if TYPE_CHECKING:
     from reeval_build.loading.declarations_environments import Environment as EnvironmentData
-    from reeval_build.loading.declarations_harnesses import Harness as HarnessData
     from reeval_build.model.spec import Spec
-
-# What a harness has that is only named, by its id.
-_NAMED: Final = frozenset({"kind", "id"})
 
 
 def load_eval_file(file: Path, *, shown: str) -> tuple[Found, ...]:
@@ -71,12 +63,14 @@ def found_in(document: object, *, file: str, directory: Path) -> tuple[Found, ..
         directory: where relative host paths count from.
 
     Raises:
-        DefinitionError: with every mistake, and with everything that is not supported yet.
+        DefinitionError: with every mistake, those in how things are declared first; else with everything that is not
+            supported yet.
     """
-    reader = _Reader(file, directory)
-    found = tuple(reader.read(declared) for declared in declared_in(document, file=file))
-    if reader.problems:
-        raise DefinitionError(*dict.fromkeys(reader.problems), file=file)
+    declarations, problems = checked_declarations(document, file=file)
+    reader = _Reader(file, directory, [*problems])
+    found = tuple(reader.read(declared) for declared in declarations)
+    if refused := reader.problems or reader.unsupported:
+        raise DefinitionError(*dict.fromkeys(refused), file=file)
     return found
 
 
@@ -86,7 +80,8 @@ class _Reader:
 
     file: str
     directory: Path
-    problems: list[str] = attrs.field(factory=list)
+    problems: list[str]
+    unsupported: list[str] = attrs.field(factory=list)
 
     _environments: dict[str, Environment] = attrs.field(factory=dict)
 
@@ -97,7 +92,7 @@ class _Reader:
         cascade = self._cascade(declared, environment, by)
         return Found(
             environment=environment,
-            harness=None if declared.harness is None else self._harness(declared.harness, by),
+            harness=None if declared.harness is None else descriptor(declared.harness),
             env=cascade.env or {},
             egress=cascade.egress,
             sandbox=cascade.sandbox,
@@ -112,7 +107,8 @@ class _Reader:
         text = canonical(data)
         if text not in self._environments:
             environment, problems = checked_wire(data, directory=self.directory)
-            self.problems.extend(problems or unsupported_layers(environment))
+            self.problems.extend(problems)
+            self.unsupported.extend(() if problems else unsupported_layers(environment))
             self._environments[text] = environment
         return self._environments[text]
 
@@ -123,25 +119,6 @@ class _Reader:
         spec = check_fields({field: value for field, value in said.items() if value is not None}, definition)
         if merge(environment.layers).sandbox is not None:
             spec = attrs.evolve(spec, sandbox=None)
-        self.problems.extend(definition.problems or unsupported_in(spec, by))
+        assert not definition.problems, "options were checked where they stand"
+        self.unsupported.extend(unsupported_in(spec, by))
         return spec
-
-    def _harness(self, data: HarnessData, by: str) -> HarnessDescriptor | None:
-        kind, name = data["kind"], data.get("id", "")
-        if kind not in HARNESSES:
-            self.problems.append(
-                f"harness in {by}: there is no harness {quoted(kind)}; there are {', '.join(HARNESSES)}"
-            )
-            return None
-        if BEFORE_CELL in name or not name.isprintable():
-            self.problems.append(
-                f'harness.id in {by} must be printable text without "{BEFORE_CELL}", for it names cells'
-            )
-            return None
-        if data.keys() <= _NAMED:
-            return HarnessDescriptor(kind=kind, id=data.get("id"))
-        try:
-            return harness_from_wire(data, directory=self.directory)
-        except DefinitionError as error:
-            self.problems.extend(f"harness in {by}: {problem}" for problem in error.problems)
-            return None

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 import attrs
 
 from reeval_build.errors import PlanError
-from reeval_build.loading.cell_names import BEFORE_CELL, Known, meant_by, told_apart
+from reeval_build.loading.cell_names import Known, meant_by, told_apart
 from reeval_build.loading.targets import find_environments, find_in_file, shown_target
-from reeval_build.model.cells import BEFORE_EVAL, Cell
+from reeval_build.model.cells import BEFORE_CELL, BEFORE_EVAL, Cell
 from reeval_build.model.egress import effective
 from reeval_build.model.harnesses import HARNESSES
 from reeval_build.model.merge import merge

@@ -16,6 +16,8 @@ from reeval_build.model.start_options import StartOptions, at_rest, least
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+# What separates a cell's name from the file before it: it is in no name of an environment, a harness or an eval there.
+BEFORE_CELL: Final = "::"
 # No environment can have it in its name.
 BEFORE_EVAL: Final = "#"
 

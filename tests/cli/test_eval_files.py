@@ -427,7 +427,7 @@ def test_cells_that_differ_in_what_their_sandbox_is_called_are_several(project: 
     [
         (
             '"egress": "open"',
-            'egress in evaluate("x") must be "proxy", "allow-all", "deny-all" or { allow: [hosts] } (got "open")',
+            'egress in evaluate("x") must be "proxy", "allow-all", "deny-all" or { allow: hosts } (got "open")',
         ),
         (
             '"egress": {"allow": ["a b"]}',

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from reeval_build.errors import DefinitionError
+from reeval_build.loading.declared import found_in
 from tests.loading.trees import declared, environment, evaluate, group, problems, refused, tree
 
 E = environment()
@@ -115,7 +118,7 @@ NO_HARNESS = "must come from a harness helper, such as fake_harness()"
         ),
         ({"compare": {"variants": [], "harness": [3]}}, f'compare.harness in evaluate("x") {NO_HARNESS} (got 3)'),
         (
-            {"compare": {"variants": [E], "harness": ["b"]}, "harness": [{"kind": "a"}]},
+            {"compare": {"variants": [E], "harness": ["b"]}, "harness": [{"kind": "pi", "id": "a"}]},
             'compare.harness in evaluate("x") names none of the harnesses it runs on, which are "a"',
         ),
         ({"harness": 3}, 'harness in evaluate("x") must be a harness, a list of them, { add } or { only } (got 3)'),
@@ -136,7 +139,7 @@ NO_HARNESS = "must come from a harness helper, such as fake_harness()"
             {"harness": {"only": []}},
             'harness.only in evaluate("x") must be the id of a harness, or a list of ids (got [])',
         ),
-        ({"env": []}, 'env in evaluate("x") must be a mapping of variable names to strings and secrets'),
+        ({"env": []}, 'env in evaluate("x") must be a mapping of variable names to strings or secrets'),
         ({"env": {"A-B": "x"}}, 'env["A-B"] in evaluate("x") is not a variable name: letters, digits and "_",'),
         ({"env": {"A": 3}}, 'env.A in evaluate("x") must be a string of valid Unicode without NUL, or a secret'),
         ({"env": {"A": "\0"}}, 'env.A in evaluate("x") must be a string of valid Unicode without NUL, or a secret'),
@@ -146,10 +149,10 @@ NO_HARNESS = "must come from a harness helper, such as fake_harness()"
         ),
         (
             {"egress": "open"},
-            'egress in evaluate("x") must be "proxy", "allow-all", "deny-all" or { allow: [hosts] } (got "open")',
+            'egress in evaluate("x") must be "proxy", "allow-all", "deny-all" or { allow: hosts } (got "open")',
         ),
-        ({"egress": {"allow": "a"}}, 'egress in evaluate("x") must be "proxy"'),
-        ({"egress": {"allow": [3]}}, 'egress in evaluate("x") must be "proxy"'),
+        ({"egress": {"allow": "a"}}, 'egress.allow in evaluate("x") must be a list of hosts (got "a")'),
+        ({"egress": {"allow": [3]}}, 'egress.allow[0] in evaluate("x") must be the name of a host'),
         ({"egress": {"allow": [], "deny": []}}, 'egress in evaluate("x") must be "proxy"'),
         ({"egress": None}, 'egress in evaluate("x") must be "proxy"'),
         ({"sandbox": "docker"}, 'sandbox in evaluate("x") must come from a sandbox helper'),
@@ -202,6 +205,49 @@ def test_every_mistake_of_a_file_is_said_once() -> None:
         f'egress in evaluate("g {ARROW} x")',
         'compare.variants[0] in evaluate("z")',
         'compare.variants[1] in evaluate("z")',
+    ]
+
+
+def test_what_is_wrong_with_an_option_of_a_group_is_said_of_the_group_and_not_of_its_evals() -> None:
+    options = {
+        "env": {"A": {"kind": "secret", "to": "nobody"}},
+        "egress": {"allow": ["a b"]},
+        "sandbox": {"kind": "docker", "cpus": 0},
+        "harness": [{"kind": "codex", "effort": "high"}, {"kind": "fake", "id": "a::b"}],
+    }
+
+    said = problems(
+        group("g", evaluate("x"), evaluate("y", env={"B": "1"}), evaluate("z", environment=environment("z")), **options)
+    )
+
+    assert said == [
+        'harness in group("g"): codex() needs model',
+        'harness.id in group("g") must be printable text without "::", for it names cells',
+        'env.A in group("g"): to in secret() must be "agent" or "checks" (got "nobody")',
+        (
+            'egress.allow[0] in group("g") must be the name of a host such as api.example.com, or *.example.com for '
+            'subdomains (got "a b")'
+        ),
+        'sandbox in group("g"): cpus in docker() must be a number above 0 (got 0)',
+    ]
+
+
+def test_what_is_wrong_with_an_environment_is_said_in_the_same_run_as_what_is_wrong_around_it() -> None:
+    document = tree(
+        evaluate("x", environment=environment("a", rules=3), harness="cline"),
+        evaluate("y", environment=environment("b", setup="make"), env={"A-B": ""}, sandbox={"kind": "vm"}),
+        evaluate("z", environment=environment("c", sandbox={"kind": "docker", "engine": "podman"})),
+    )
+
+    with pytest.raises(DefinitionError) as caught:
+        found_in(document, file="x.json", directory=Path("/project"))
+
+    assert [problem.partition(" must ")[0].partition(" is ")[0] for problem in caught.value.problems] == [
+        'harness in evaluate("x"): there',
+        'env["A-B"] in evaluate("y")',
+        'sandbox in evaluate("y")',
+        'rules in defineEnvironment("a")',
+        'setup in defineEnvironment("b")',
     ]
 
 

@@ -8,13 +8,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from reeval_build import DEFAULT_EGRESS_ALLOW, docker, fake_sandbox, file, git, mcp, plugin, secret, skill
 from reeval_build.loading.declarations import declared_in
 from reeval_build.loading.declarations_data import canonical
 from reeval_build.loading.declarations_json import read_json
+from reeval_build.loading.declared import found_in
+from reeval_build.loading.selection import known_cells
+from reeval_build.model.egress import AllowHosts
+from reeval_build.model.spec import SetupStep
 from tests.loading.conftest import FILE
 
 if TYPE_CHECKING:
     from reeval_build.loading.declarations import Declared
+    from reeval_build.model.cells import Cell
     from tests.loading.conftest import EvalProject
 
 ONE = """
@@ -157,6 +163,91 @@ def test_the_third_example_is_one_environment_of_two_evals(project: EvalProject)
 
     assert one.evals == (("greets in en (#0)",), ("greets in de (#1)",))
     assert canonical(one.env) == canonical(wire(WIRE_THREE)["options"]["env"])  # type: ignore[index]
+
+
+def cells_of(project: EvalProject, text: str) -> dict[str, Cell]:
+    """The cells of an eval file, by their names."""
+    found = found_in(project.collect(text), file=FILE, directory=project.directory / "evals")
+    return {one.cell.name: one.cell for one in known_cells(found, ("codex",), "docker")}
+
+
+@pytest.mark.conforms("125")
+def test_the_first_example_is_a_cell_with_all_that_it_says(project: EvalProject) -> None:
+    cells = cells_of(project, ONE)
+
+    assert list(cells) == ["base@codex"]
+    cell = cells["base@codex"]
+    assert cell.sandbox == docker(
+        from_="node:24-bookworm",
+        install=["apt-get update", {"run": "npm i -g pnpm@9", "timeout": "10m"}],
+        memory="4g",
+    )
+    assert cell.merged.workspace == git("github:vercel/ai-chatbot", ref="v3.1.0", init=True)
+    assert dict(cell.merged.env) == {"NODE_ENV": "test", "NPM_TOKEN": secret(hosts=["registry.example.com"])}
+    assert dict(cell.merged.files) == {
+        "~/.npmrc": "fund=false\n",
+        "src/agent.ts": file(f"{project.directory}/evals/fixtures/agent.ts"),
+    }
+    assert cell.merged.setup == (
+        SetupStep(run="npm ci"),
+        SetupStep(run="npm run build", cwd="packages/app", timeout_s=600),
+    )
+    assert cell.merged.setup[1].timeout_s == 600
+    assert cell.egress == AllowHosts(tuple(sorted(DEFAULT_EGRESS_ALLOW)))
+
+
+@pytest.mark.conforms("125", "126")
+def test_the_second_example_is_two_cells_of_which_the_variant_has_two_layers(project: EvalProject) -> None:
+    cells = cells_of(project, TWO)
+
+    assert list(cells) == ["base@codex", "with-review@codex"]
+    base, review = (cell.merged for cell in cells.values())
+    assert (dict(base.env), dict(review.env)) == ({"NODE_ENV": "test"}, {"NODE_ENV": "development"})
+    assert (base.rules, review.rules) == (None, file(f"{project.directory}/evals/rules/house.md"))
+    assert base.sandbox == review.sandbox == fake_sandbox()
+    assert (base.skills, base.plugins, dict(base.mcp)) == ((), (), {})
+    assert review.skills == (
+        (
+            "with-review",
+            (
+                skill.local(f"{project.directory}/evals/skills/house-style"),
+                skill.inline(name="tabs", description="Use tabs.", content="# Tabs\n", placement="workspace"),
+            ),
+        ),
+    )
+    assert review.plugins == (
+        (
+            "with-review",
+            (
+                plugin.local(
+                    f"{project.directory}/evals/plugins/review",
+                    only=["skills", "mcp"],
+                    build=["npm ci", "npm run build"],
+                ),
+                plugin.npm("@acme/p@1.0.0", build={"run": "make", "cwd": "."}),
+                plugin.marketplace("fmt@github:acme/agent-plugins", ref="0123456789abcdef0123456789abcdef01234567"),
+                plugin.marketplace("fmt2@npm:@acme/plugins@2.0.0"),
+            ),
+        ),
+    )
+    assert dict(review.mcp) == {
+        "docs": mcp.stdio("npx", ["-y", "@acme/docs-mcp@1.0.0"]),
+        "crm": mcp.http(
+            "https://crm.example.com/mcp", headers={"Authorization": secret.template("Bearer ${CRM_TOKEN}")}
+        ),
+    }
+    assert review.overrides == ("env.NODE_ENV",)
+
+
+@pytest.mark.conforms("125")
+def test_the_third_example_is_one_cell_whose_variable_is_the_eval_s(project: EvalProject) -> None:
+    cells = cells_of(project, THREE)
+
+    assert list(cells) == ["e@codex"]
+    assert cells["e@codex"].merged.rules == "be nice"
+    assert dict(cells["e@codex"].merged.env) == {
+        "KEY_NAME": secret.from_env("OPENAI_API_KEY", optional=True, to="checks")
+    }
 
 
 def test_the_examples_load_from_json_as_they_do_from_eval_files(project: EvalProject) -> None:
