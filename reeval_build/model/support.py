@@ -13,15 +13,9 @@ if TYPE_CHECKING:
     from reeval_build.model.spec import Spec
 
 
-def _docker(option: str) -> Callable[[Spec], Iterable[str]]:
-    """An option of `docker`, unless it has its default value."""
-    default = getattr(DockerSandbox(), option)
-
-    def named(spec: Spec) -> Iterable[str]:
-        is_set = isinstance(spec.sandbox, DockerSandbox) and getattr(spec.sandbox, option) != default
-        return [f"{option} of docker()"] if is_set else []
-
-    return named
+def _dockerfile(spec: Spec) -> Iterable[str]:
+    is_set = isinstance(spec.sandbox, DockerSandbox) and spec.sandbox.dockerfile is not None
+    return ["dockerfile of docker()"] if is_set else []
 
 
 def _podman(spec: Spec) -> Iterable[str]:
@@ -31,14 +25,12 @@ def _podman(spec: Spec) -> Iterable[str]:
 # Each line names what of a spec is not supported. An entry goes when what it is about is built.
 UNSUPPORTED: Final[tuple[Callable[[Spec], Iterable[str]], ...]] = (
     _podman,
-    _docker("dockerfile"),
-    _docker("root"),
+    _dockerfile,
 )
 
 _WAYS_OUT: Final = {
     "podman()": "; docker() with the same options is",
     "dockerfile of docker()": "; build an image of it and name that as from_",
-    "root of docker()": "; everything in a sandbox runs as root without it",
 }
 
 

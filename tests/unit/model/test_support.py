@@ -24,7 +24,6 @@ CASES: list[tuple[dict[str, Any], str, str]] = [
         "dockerfile of docker()",
         "; build an image of it and name that as from_",
     ),
-    ({"sandbox": docker(root=True)}, "root of docker()", "; everything in a sandbox runs as root without it"),
 ]
 
 
