@@ -165,6 +165,14 @@ def opened(settings: Settings) -> Iterator[App]:
         yield App(settings, store, shelf, engines)
 
 
+@contextmanager
+def opened_store(path: Path | None) -> Iterator[LocalStore]:
+    """A store for looking after it; None means the default place. What killed runs left in it is removed."""
+    with LocalStore(path or default_store()) as store:
+        store.remove_leftovers(_discard)
+        yield store
+
+
 class _Shelf:
     """The objects of a store, and those on top of them that are gone when it is closed."""
 

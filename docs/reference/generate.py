@@ -58,12 +58,19 @@ def commands() -> str:
 
 
 def _sections() -> Iterator[str]:
-    context = click.Context(cli, info_name=COMMAND)
-    yield _section(cli, context)
-    for name in cli.list_commands(context):
-        command = cli.get_command(context, name)
+    yield from _group(cli, click.Context(cli, info_name=COMMAND))
+
+
+def _group(group: click.Group, context: click.Context) -> Iterator[str]:
+    yield _section(group, context)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
         assert command is not None, "it is in the list"
-        yield _section(command, click.Context(command, info_name=name, parent=context))
+        below = click.Context(command, info_name=name, parent=context)
+        if isinstance(command, click.Group):
+            yield from _group(command, below)
+        else:
+            yield _section(command, below)
 
 
 def _section(command: click.Command, context: click.Context) -> str:

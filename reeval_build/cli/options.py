@@ -49,14 +49,19 @@ class _Directory(click.Path):
         return super().convert(value, param, ctx)
 
 
+STORE: Final = click.option(
+    "--store",
+    type=_Directory(file_okay=False, path_type=Path),
+    help="Keep results in this directory (default: $REEVAL_BUILD_HOME, else the user's cache directory).",
+)
+
+AS_JSON: Final = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+
+
 def settings_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that choose the store and the machines; the command gets them as `settings`."""
 
-    @click.option(
-        "--store",
-        type=_Directory(file_okay=False, path_type=Path),
-        help="Keep results in this directory (default: $REEVAL_BUILD_HOME, else the user's cache directory).",
-    )
+    @STORE
     @click.option(
         "--sandbox",
         type=click.Choice(["docker", "fake"]),

@@ -29,6 +29,8 @@ class DeltaKind(Enum):
     DELETED = "-"
 
 
+# Where the digest is in the row of an entry.
+_DIGEST: Final = 5
 _KINDS: Final = {kind.value: kind for kind in DeltaKind}
 
 
@@ -112,6 +114,14 @@ def decode(data: bytes, times: bytes) -> tuple[DeltaEntry, ...]:
         raise canon.DecodeError("the entries of a delta are not in order")
     _check_parents(entries)
     return entries
+
+
+def blobs_of(data: bytes) -> frozenset[Digest]:
+    """The blobs that the object of a delta names, which can be told without its times. Raises as `decode` does."""
+    rows = canon.decode(data)
+    if not isinstance(rows, list):
+        raise canon.DecodeError("not the object of a delta")
+    return frozenset(row[_DIGEST] for row in rows if isinstance(row, list) and isinstance(row[_DIGEST], Digest))
 
 
 def _check_parents(ordered: Iterable[DeltaEntry]) -> None:

@@ -7,7 +7,7 @@ import re
 import sqlite3
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -145,6 +145,28 @@ def test_a_command_prints_the_keys_that_the_page_says(heading, command, quicksta
     )
 
     assert key_paths(json.loads(done.stdout)) == key_paths(example(heading))
+
+
+def _of_any_phase(value: dict[str, Any]) -> dict[str, Any]:
+    """An object whose phases are a list, for there are some or others."""
+    return {**value, "phases": list(value.get("phases", {}).values())}
+
+
+@pytest.mark.parametrize("command", ["du", "stats"])
+def test_a_command_about_the_store_prints_the_keys_that_the_page_says(command, quickstart, reader):
+    build = ["reeval-build", "run", "--sandbox=fake", "environments.py::base@fake", "--", "reeval-build", "cache"]
+    # What is in use is only shown while something uses it.
+    done = subprocess.run(
+        [*build, command, "--json", f"--store={quickstart / 'store'}"],
+        cwd=quickstart,
+        env={**reader, "REEVAL_BUILD_HOME": str(quickstart / "store")},
+        capture_output=True,
+        check=True,
+    )
+
+    printed, _rest = json.JSONDecoder().raw_decode(done.stdout.decode())
+    shown = example(f"cache {command} --json")
+    assert key_paths(_of_any_phase(printed)) == key_paths(_of_any_phase(shown))
 
 
 def test_what_the_page_says_that_export_writes_can_be_read():

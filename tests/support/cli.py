@@ -141,7 +141,7 @@ class ReevalBuild:
         env = {**self.surroundings(), **options.pop("env", {})}
         program = [*self.prefix, sys.executable, "-m", "reeval_build"]
         started: subprocess.Popen[bytes] = subprocess.Popen(
-            [*program, command, *place, *map(str, arguments)], env=env, **{**defaults, **options}
+            [*program, *command.split(), *place, *map(str, arguments)], env=env, **{**defaults, **options}
         )
         return started
 
@@ -200,8 +200,8 @@ def end_sandboxes(store: Path) -> None:
 
 
 def assert_nothing_is_left(store: Path) -> None:
-    """A store in which nothing runs has no temporary file, no lock and no sandbox; it need not have been made yet."""
-    left = [str(path) for name in ("tmp", "locks") for path in (store / name).rglob("*")]
+    """A store in which nothing runs has no temporary file, lock, lease or sandbox; it need not have been made yet."""
+    left = [str(path) for name in ("tmp", "locks", "leases") for path in (store / name).rglob("*")]
     assert left == [], left
     wait_until(lambda: not sandbox_processes(store))
 

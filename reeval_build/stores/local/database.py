@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 _BUSY_TIMEOUT_S: Final = 30.0
 _ASK_AGAIN_S: Final = 0.01
 
@@ -30,9 +30,18 @@ _TABLES: Final[dict[str, dict[str, type]]] = {
         "built_at": str,
         "log": bytes,
         "check": bytes,
+        "used_on": int,
     },
     "recipes": {"recipe": bytes, "key": bytes},
     "cells": {"key": bytes, "name": str, "record": str, "built_at": str},
+    "evictions": {"recipe": bytes, "phase": str, "evicted_at": str, "rule": str},
+}
+# What makes a store of the format before one of the next.
+_MIGRATIONS: Final[dict[int, tuple[str, ...]]] = {
+    1: (
+        "ALTER TABLE records ADD COLUMN used_on INTEGER",
+        "CREATE TABLE evictions (recipe BLOB PRIMARY KEY, phase TEXT, evicted_at TEXT, rule TEXT)",
+    ),
 }
 
 
@@ -139,6 +148,8 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     found = connection.execute("PRAGMA user_version").fetchone()[0]
     if found == 0:
         _create(connection)
+    elif found in _MIGRATIONS:
+        _migrate(connection)
     elif found != FORMAT:
         raise StoreFormatError(path.parent, found)
 
@@ -153,6 +164,20 @@ def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
             if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > end:
                 raise
             time.sleep(_ASK_AGAIN_S)
+
+
+def _migrate(connection: sqlite3.Connection) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        # Another process may have done it, or some of it, meanwhile.
+        while (found := connection.execute("PRAGMA user_version").fetchone()[0]) in _MIGRATIONS:
+            for statement in _MIGRATIONS[found]:
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {found + 1}")
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
 
 
 def _create(connection: sqlite3.Connection) -> None:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import time
+from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
+import attrs
 import cattrs
 from cattrs.strategies import configure_tagged_union
 
 from reeval_build import canon
 from reeval_build.digest import Digest, Domain
+from reeval_build.errors import InfraError
 from reeval_build.plan.outputs import Output
 from reeval_build.plan.record import CellRecord
 from reeval_build.ports.records import Record
@@ -19,17 +23,22 @@ from reeval_build.state.state import Delta
 from reeval_build.stores.local.locks import exclusive
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Callable, Iterable, Mapping
     from contextlib import AbstractContextManager
     from pathlib import Path
 
     from reeval_build.ports.engine import Cancellation
     from reeval_build.stores.local.database import Database
+    from reeval_build.stores.local.leases import Leases
 
 RECORD: Final = Domain("record", 1)
 
 _COLUMNS: Final = 'key, phase, output, material, seconds, log, "check"'
 _LOOK_UP_AT_ONCE: Final = 500
+# Where the columns of a record begin in what is looked up by recipe keys.
+_KEY: Final = 2
+_DAY_S: Final = 24 * 60 * 60
 
 
 def _make_converter() -> cattrs.Converter:
@@ -46,40 +55,56 @@ def _make_converter() -> cattrs.Converter:
 _CONVERTER: Final = _make_converter()
 
 
+@attrs.frozen(kw_only=True)
+class Listed:
+    """A record in the list of all, by its raw key; none when its row is damaged. `used_on` is in days since 1970."""
+
+    key: bytes
+    phase: str
+    record: Record | None
+    used_on: int
+
+
 class LocalRecords:
     """See `ports.records.Records`."""
 
-    def __init__(self, database: Database, locks: Path) -> None:
+    def __init__(self, database: Database, leases: Leases, locks: Path) -> None:
         self._database = database
+        self._leases = leases
         self._locks = locks
 
     def by_recipe(self, recipes: Iterable[Digest]) -> Mapping[Digest, Record]:
         """See `ports.records.Records.by_recipe`."""
         wanted = [recipe.raw for recipe in recipes]
-        found: dict[Digest, Record] = {}
-        with self._database.errors():
+        rows: list[tuple[Any, ...]] = []
+        with self._database.errors(), self._leases.taking():
             for start in range(0, len(wanted), _LOOK_UP_AT_ONCE):
                 some = wanted[start : start + _LOOK_UP_AT_ONCE]
                 marks = ",".join("?" * len(some))
-                rows = self._database.connection.execute(
-                    f"SELECT recipe, {_COLUMNS}"  # noqa: S608 - only question marks
+                rows += self._database.connection.execute(
+                    f"SELECT recipe, used_on, {_COLUMNS}"  # noqa: S608 - only question marks
                     " FROM recipes JOIN records USING (key)"
                     f" WHERE recipe IN ({marks})",
                     some,
                 )
-                for recipe, *row in rows:
-                    if (record := _record(tuple(row))) is not None:
-                        found[Digest(recipe)] = record
-        return found
+            self._leases.hold("record", (row[_KEY] for row in rows))
+        self._note_use((row[_KEY], row[_KEY - 1]) for row in rows)
+        found = ((Digest(row[0]), _record(row[_KEY:])) for row in rows)
+        return {recipe: record for recipe, record in found if record is not None}
 
     def find(self, key: Digest) -> Record | None:
         """See `ports.records.Records.find`."""
-        with self._database.errors():
+        with self._database.errors(), self._leases.taking():
             row = self._database.connection.execute(
-                f"SELECT {_COLUMNS} FROM records WHERE key = ?",  # noqa: S608 - ours
+                f"SELECT used_on, {_COLUMNS} FROM records WHERE key = ?",  # noqa: S608 - ours
                 (key.raw,),
             ).fetchone()
-        return None if row is None else _record(row)
+            if row is not None:
+                self._leases.hold("record", [key.raw])
+        if row is None:
+            return None
+        self._note_use([(key.raw, row[0])])
+        return _record(row[1:])
 
     def publish(self, record: Record, *, recipe: Digest) -> None:
         """See `ports.records.Records.publish`."""
@@ -87,20 +112,42 @@ class LocalRecords:
         # The path of a store may be any bytes.
         log = None if record.log is None else os.fsencode(record.log)
         row = (record.key.raw, record.phase, output, record.material, record.seconds, log)
-        with self._database.writing() as connection:
+        with self._leases.taking(), self._database.writing() as connection:
             connection.execute(
-                'INSERT OR REPLACE INTO records (key, phase, output, material, seconds, log, built_at, "check")'
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (*row, _now(), _check(row)),
+                f"INSERT OR REPLACE INTO records ({_COLUMNS}, built_at, used_on) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608 - ours
+                (*row, _check(row), now(), today()),
             )
-            connection.execute(
-                "INSERT OR REPLACE INTO recipes (recipe, key) VALUES (?, ?)", (recipe.raw, record.key.raw)
-            )
+            _lead(connection, recipe, record.key)
+            self._leases.hold("record", [record.key.raw])
 
     def link(self, recipe: Digest, key: Digest) -> None:
         """See `ports.records.Records.link`."""
         with self._database.writing() as connection:
-            connection.execute("INSERT OR REPLACE INTO recipes (recipe, key) VALUES (?, ?)", (recipe.raw, key.raw))
+            _lead(connection, recipe, key)
+
+    def all(self) -> list[Listed]:
+        """Every record, without a lease: what looks after the store reads all, and uses none."""
+        with self._database.errors():
+            rows = self._database.connection.execute(f"SELECT built_at, used_on, {_COLUMNS} FROM records")  # noqa: S608 - ours
+            return [
+                Listed(
+                    key=row[0],
+                    phase=row[1],
+                    record=_record(tuple(row)),
+                    used_on=_day_of(built_at) if used_on is None else used_on,
+                )
+                for built_at, used_on, *row in rows
+            ]
+
+    def _note_use(self, used: Iterable[tuple[bytes, int | None]]) -> None:
+        """Write down that records were used today: a day is exact enough, and one write a day is next to nothing."""
+        day = today()
+        stale = [(day, key) for key, used_on in used if used_on != day]
+        # Nobody's result depends on it: a store that cannot be written to is still read.
+        with suppress(InfraError):
+            if stale:
+                with self._database.writing() as connection:
+                    connection.executemany("UPDATE records SET used_on = ? WHERE key = ?", stale)
 
     def forget(self, key: Digest) -> None:
         """See `ports.records.Records.forget`."""
@@ -112,7 +159,7 @@ class LocalRecords:
         """See `ports.records.Records.keep_cell`. A record that says the same is not written again."""
         if self.cell(Digest.parse(record.key)) == record:
             return
-        row = (Digest.parse(record.key).raw, record.name, json.dumps(_CONVERTER.unstructure(record)), _now())
+        row = (Digest.parse(record.key).raw, record.name, json.dumps(_CONVERTER.unstructure(record)), now())
         with self._database.writing() as connection:
             connection.execute("INSERT OR REPLACE INTO cells (key, name, record, built_at) VALUES (?, ?, ?, ?)", row)
 
@@ -139,7 +186,27 @@ class LocalRecords:
         return exclusive(self._locks / key.hex, cancel=cancel, waiting=waiting)
 
 
-def _now() -> str:
+def _lead(connection: sqlite3.Connection, recipe: Digest, key: Digest) -> None:
+    """Have a recipe key lead to a record, which whoever asks holds a lease of."""
+    connection.execute("INSERT OR REPLACE INTO recipes (recipe, key) VALUES (?, ?)", (recipe.raw, key.raw))
+    connection.execute("DELETE FROM evictions WHERE recipe = ?", (recipe.raw,))
+
+
+def today() -> int:
+    """Days since 1970."""
+    return int(time.time() // _DAY_S)
+
+
+def _day_of(moment: str) -> int:
+    """The day of a time as `now` writes it; the first one of all for anything else."""
+    try:
+        return int(datetime.fromisoformat(moment).timestamp() // _DAY_S)
+    except ValueError:
+        return 0
+
+
+def now() -> str:
+    """The time as the index has it."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 

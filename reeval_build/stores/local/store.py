@@ -6,6 +6,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Final, Self
 
 from reeval_build.stores.local.database import Database, StoreAccessError
+from reeval_build.stores.local.leases import Leases
 from reeval_build.stores.local.locks import remove_stale_locks
 from reeval_build.stores.local.objects import LocalObjects
 from reeval_build.stores.local.records import LocalRecords
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-_DIRECTORIES: Final = ("objects", "packs", "tmp", "locks", "logs", "git", "npm", "quarantine")
+_DIRECTORIES: Final = ("objects", "packs", "tmp", "locks", "logs", "leases", "git", "npm", "quarantine")
 
 
 class LocalStore:
@@ -34,14 +35,15 @@ class LocalStore:
                 (self.root / name).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreAccessError(self.root, error) from error
-        self._database = Database(self.root / "store.sqlite")
+        self.database = Database(self.root / "store.sqlite")
         try:
             self._scratch = Scratch(self.root / "tmp")
         except OSError as error:
-            self._database.close()
+            self.database.close()
             raise StoreAccessError(self.root, error) from error
-        self.objects = LocalObjects(self.root, self._database, scratch=self.scratch)
-        self.records = LocalRecords(self._database, self.root / "locks")
+        self.leases = Leases(self.root)
+        self.objects = LocalObjects(self.root, self.database, self.leases, scratch=self.scratch)
+        self.records = LocalRecords(self.database, self.leases, self.root / "locks")
 
     @property
     def scratch(self) -> Path:
@@ -76,14 +78,15 @@ class LocalStore:
 
         What a process that still runs has there is left alone, on whatever machine it is.
         """
-        for directory in self._scratch.leftovers():
-            discard(directory)
-        remove_stale_locks(self.root / "locks")
+        for leftover in self._scratch.leftovers():
+            discard(leftover)
+        for directory in ("locks", "leases"):
+            remove_stale_locks(self.root / directory)
 
     def close(self) -> None:
         """Close files and connections."""
         # Each, even when Ctrl-C comes in between.
-        with closing(self._scratch), closing(self._database), closing(self.objects):
+        with closing(self._scratch), closing(self.database), closing(self.objects), closing(self.leases):
             pass
 
     def __enter__(self) -> Self:

@@ -1,0 +1,97 @@
+"""What there is to say about a store."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Final
+
+from reeval_build.errors import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    from reeval_build.stores.local.usage import Stats, Usage
+
+_UNITS: Final = (("G", 1024**3), ("M", 1024**2), ("K", 1024))
+_DIGITS: Final = 3
+
+
+def usage_text(usage: Usage) -> str:
+    """A line a directory that has something in it, largest first, then the sum."""
+    rows = [
+        (size_short(room.bytes), f"{room.files} files", name)
+        for name, room in sorted(usage.places.items(), key=lambda place: -place[1].bytes)
+        if room.files
+    ]
+    return "\n".join(
+        [*_columns(rows), f"{size_short(usage.bytes)} in {_shown(usage.path)}, {size_short(usage.free_bytes)} free"]
+    )
+
+
+def usage_json(usage: Usage) -> str:
+    """One object. The shape is in `docs/reference/json.md`."""
+    places = {name: {"bytes": room.bytes, "files": room.files} for name, room in usage.places.items()}
+    return json.dumps(
+        {"path": _shown(usage.path), "bytes": usage.bytes, "free_bytes": usage.free_bytes, "places": places}, indent=2
+    )
+
+
+def stats_text(stats: Stats) -> str:
+    """Sums, a line a phase, and who uses the store."""
+    rows = [("phase", "records", "needs", "took")]
+    rows += [
+        (phase, str(one.records), size_short(one.bytes), f"{one.seconds:.1f} s") for phase, one in stats.phases.items()
+    ]
+    objects, unneeded = size_short(stats.object_bytes), size_short(stats.unneeded_bytes)
+    packs, live = size_short(stats.packs.bytes), size_short(stats.packs.live_bytes)
+    lines = [
+        f"{stats.objects} objects, {objects}; {unneeded} that no record needs",
+        f"{stats.packs.count} packs, {packs}; {live} of it objects",
+        f"{stats.cells} cells, {stats.evicted} records evicted",
+    ]
+    if stats.damaged:
+        lines.append(f"{stats.damaged} records that cannot be read")
+    lines += [f"in use by {printable(one.owner)}: {one.records} records" for one in stats.in_use]
+    return "\n".join([*lines, *(["", *_columns(rows)] if stats.phases else [])])
+
+
+def stats_json(stats: Stats) -> str:
+    """One object. The shape is in `docs/reference/json.md`."""
+    return json.dumps(
+        {
+            "path": _shown(stats.path),
+            "objects": {"count": stats.objects, "bytes": stats.object_bytes, "unneeded_bytes": stats.unneeded_bytes},
+            "packs": {"count": stats.packs.count, "bytes": stats.packs.bytes, "live_bytes": stats.packs.live_bytes},
+            "phases": {
+                phase: {"records": one.records, "bytes": one.bytes, "seconds": round(one.seconds, _DIGITS)}
+                for phase, one in stats.phases.items()
+            },
+            "cells": stats.cells,
+            "damaged": stats.damaged,
+            "evicted": stats.evicted,
+            "in_use": [{"owner": one.owner, "records": one.records} for one in stats.in_use],
+        },
+        indent=2,
+    )
+
+
+def size_short(size: int) -> str:
+    """A number of bytes for people, with two or three digits that count: `512B`, `1.5K`, `20G`."""
+    for name, unit in _UNITS:
+        if size >= unit:
+            count = size / unit
+            return f"{count:.0f}{name}" if count >= 10 else f"{count:.1f}{name}"  # noqa: PLR2004 - one digit before the point
+    return f"{size}B"
+
+
+def _columns(rows: Sequence[Iterable[str]]) -> list[str]:
+    """Rows with every column but the last as wide as its widest."""
+    lines = [list(row) for row in rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
+
+
+def _shown(path: Path) -> str:
+    return printable(os.fsdecode(path))

@@ -1,0 +1,209 @@
+"""Objects on their way into a store directory."""
+
+from __future__ import annotations
+
+import io
+import os
+import secrets
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+from reeval_build.digest import TREE, Digest, Domain
+from reeval_build.stores.local.database import StoreAccessError
+from reeval_build.stores.local.leases import raw
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from reeval_build.stores.local.database import Database
+    from reeval_build.stores.local.leases import Leases
+    from reeval_build.stores.local.objects import LocalObjects
+
+SMALL_BYTES: Final = 256 * 1024
+_CHUNK_BYTES: Final = 1024 * 1024
+_FLUSH_AFTER_BYTES: Final = 16 * 1024 * 1024
+
+
+class LocalBatch:
+    """Objects that wait in memory and in temporary files until they are published together."""
+
+    def __init__(self, objects: LocalObjects, root: Path, leases: Leases, *, scratch: Path) -> None:
+        self._objects = objects
+        self._root = root
+        self._leases = leases
+        self._scratch = scratch
+        self._seen: set[Digest] = set()
+        self._trees: set[Digest] = set()
+        self._small: dict[Digest, bytes] = {}
+        self._small_bytes = 0
+        self._rows: list[tuple[bytes, int, int]] = []
+        self._large: dict[Digest, tuple[Path, int]] = {}
+        self._pack: BinaryIO | None = None
+        self._pack_path = self._temporary()
+        self._pack_bytes = 0
+
+    def add(self, domain: Domain, data: bytes) -> Digest:
+        """See `ports.objects.Batch.add`."""
+        if len(data) > SMALL_BYTES:
+            return self.add_stream(domain, io.BytesIO(data))[0]
+        digest = domain.digest(data)
+        if digest not in self._seen:
+            self._seen.add(digest)
+            if domain is TREE:
+                self._trees.add(digest)
+            self._small[digest] = data
+            self._small_bytes += len(data)
+            if self._small_bytes > _FLUSH_AFTER_BYTES:
+                self._flush()
+        return digest
+
+    def add_stream(self, domain: Domain, source: BinaryIO) -> tuple[Digest, int]:
+        """See `ports.objects.Batch.add_stream`."""
+        head = _read_up_to(source, SMALL_BYTES + 1)
+        if len(head) <= SMALL_BYTES:
+            return self.add(domain, head), len(head)
+        path = self._temporary()
+        try:
+            digest, size = self._write(path, domain, head, source)
+        except BaseException:
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
+            raise
+        if domain is TREE:
+            self._trees.add(digest)
+        if digest in self._large:
+            path.unlink()
+        else:
+            self._large[digest] = path, size
+        return digest, size
+
+    def _write(self, path: Path, domain: Domain, head: bytes, source: BinaryIO) -> tuple[Digest, int]:
+        hasher, size, chunk = domain.hasher(), 0, head
+        with self._own_files():
+            # Without a buffer, for closing a file writes what is in it, and fails again where writing has failed.
+            target = path.open("xb", buffering=0)
+        with target:
+            while chunk:
+                hasher.update(chunk)
+                with self._own_files():
+                    _write_all(target, chunk)
+                size += len(chunk)
+                chunk = source.read(_CHUNK_BYTES)
+            with self._own_files():
+                os.fsync(target.fileno())
+        return Digest(hasher.digest()), size
+
+    def publish(self, database: Database) -> None:
+        """Make everything durable, then visible. What cannot be made visible is removed."""
+        self._flush()
+        if not self._rows and not self._large:
+            return
+        pack_name = None if self._pack is None else f"{secrets.token_hex(16)}.pack"
+        # In one go: a file that no row names yet is not taken for one that is left over.
+        with self._leases.taking():
+            try:
+                with self._own_files():
+                    self._place(pack_name)
+                self._name(database, pack_name)
+                self._leases.hold("object", [digest for digest, _offset, _size in self._rows])
+                self._leases.hold("object", raw(self._large))
+                self._leases.hold("tree", raw(self._trees))
+            except BaseException:
+                self._withdraw(pack_name)
+                raise
+
+    def _place(self, pack_name: str | None) -> None:
+        if self._pack is not None and pack_name is not None:
+            make_durable(self._pack)
+            self._pack.close()
+            self._pack_path.rename(self._root / "packs" / pack_name)
+            sync_directory(self._root / "packs")
+        for digest, (path, _size) in self._large.items():
+            target = self._objects.file_of(digest)
+            target.parent.mkdir(exist_ok=True)
+            path.rename(target)
+            sync_directory(target.parent)
+
+    def _name(self, database: Database, pack_name: str | None) -> None:
+        with database.writing() as connection:
+            pack = None
+            if pack_name is not None:
+                pack = connection.execute("INSERT INTO packs (name) VALUES (?)", (pack_name,)).lastrowid
+            insert = "INSERT OR REPLACE INTO objects (digest, pack, offset, size) VALUES (?, ?, ?, ?)"
+            connection.executemany(insert, [(digest, pack, offset, size) for digest, offset, size in self._rows])
+            large = [(digest.raw, None, 0, size) for digest, (_path, size) in self._large.items()]
+            connection.executemany(insert, large)
+
+    def _withdraw(self, pack_name: str | None) -> None:
+        """Remove what was placed and that no row names."""
+        with suppress(StoreAccessError, OSError):
+            if pack_name is not None:
+                (self._root / "packs" / pack_name).unlink(missing_ok=True)
+            for digest in self._large.keys() - self._objects.present(self._large):
+                self._objects.file_of(digest).unlink(missing_ok=True)
+
+    def discard(self) -> None:
+        """Remove what was not published. What cannot be removed now is when the directory it is in is."""
+        with suppress(OSError):
+            if self._pack is not None:
+                self._pack.close()
+        for path in (self._pack_path, *(path for path, _size in self._large.values())):
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
+
+    def _flush(self) -> None:
+        with self._leases.taking():
+            known = self._objects.present(self._small)
+            self._leases.hold("tree", raw(known & self._trees))
+        for digest, data in self._small.items():
+            if digest in known and self._objects.holds(digest, data):
+                continue
+            with self._own_files():
+                if self._pack is None:
+                    self._pack = self._pack_path.open("xb")
+                self._pack.write(data)
+            self._rows.append((digest.raw, self._pack_bytes, len(data)))
+            self._pack_bytes += len(data)
+        self._small.clear()
+        self._small_bytes = 0
+
+    @contextmanager
+    def _own_files(self) -> Iterator[None]:
+        """What goes wrong with the store's files is the store's trouble; what goes wrong with a source is not."""
+        try:
+            yield
+        except OSError as error:
+            raise StoreAccessError(self._root, error) from error
+
+    def _temporary(self) -> Path:
+        return self._scratch / secrets.token_hex(8)
+
+
+def _read_up_to(source: BinaryIO, size: int) -> bytes:
+    parts = []
+    while size > 0 and (part := source.read(size)):
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def _write_all(target: io.FileIO, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[target.write(rest) :]
+
+
+def make_durable(stream: BinaryIO) -> None:
+    """Have what was written to a file survive a loss of power."""
+    stream.flush()
+    os.fsync(stream.fileno())
+
+
+def sync_directory(path: Path) -> None:
+    """Have the names in a directory survive a loss of power."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,180 @@
+"""What running processes were told is in a store, so that nothing of it is collected."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import secrets
+import socket
+import threading
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+import attrs
+
+from reeval_build.digest import DIGEST_BYTES, Digest
+from reeval_build.stores.local.database import StoreAccessError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+# What a digest is of: a record by its key, a directory with everything below it, or any other object.
+Leased: TypeAlias = Literal["record", "tree", "object"]
+
+_LETTERS: Final[dict[Leased, bytes]] = {"record": b"r", "tree": b"t", "object": b"o"}
+_ENTRY_BYTES: Final = 1 + DIGEST_BYTES
+
+
+@attrs.frozen(kw_only=True)
+class Lease:
+    """What one process uses: raw digests by what they are of."""
+
+    owner: str
+    held: dict[Leased, frozenset[bytes]]
+
+
+class Leases:
+    """The lease of this process, a file in `leases/` that it holds locked, and those of others.
+
+    What the store answers is leased before anything can be collected: look-ups and their leases are made in
+    `taking()`, which many may be in at once, and deletions in `alone()`. The kernel drops the lock of a process that
+    ends, however it ends, and with it the lease.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._directory = root / "leases"
+        self._guard = threading.Lock()
+        self._inside = threading.local()
+        self._path: Path | None = None
+        self._descriptor = -1
+        self._end = 0
+        self._held: dict[Leased, set[bytes]] = {kind: set() for kind in _LETTERS}
+
+    @contextmanager
+    def taking(self) -> Iterator[None]:
+        """Look something up and lease it, while nothing is deleted. May be nested."""
+        if getattr(self._inside, "depth", 0):
+            yield
+            return
+        with self._locked(self._directory, fcntl.LOCK_SH, by_way_of=fcntl.LOCK_SH):
+            self._inside.depth = 1
+            try:
+                yield
+            finally:
+                self._inside.depth = 0
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Delete, while nobody looks anything up. Short: every build waits."""
+        with self._locked(self._directory, fcntl.LOCK_EX, by_way_of=fcntl.LOCK_EX):
+            yield
+
+    def hold(self, kind: Leased, digests: Iterable[bytes]) -> None:
+        """Lease things for as long as this process has the store open; only in `taking()`.
+
+        A full disk is no reason to fail: what is collected all the same is missed, and built again in the same run.
+        """
+        with self._guard:
+            new = set(digests) - self._held[kind]
+            if not new:
+                return
+            with suppress(OSError):
+                if self._path is None:
+                    self._path, self._descriptor, self._end = self._make()
+                data = b"".join(_LETTERS[kind] + digest for digest in new)
+                # What was cut short is written over the next time.
+                if os.pwrite(self._descriptor, data, self._end) == len(data):
+                    self._end += len(data)
+                    self._held[kind] |= new
+
+    def all(self) -> list[Lease]:
+        """The leases of every process that runs, this one's among them. Those of others that ended are removed."""
+        found = []
+        for path in sorted(self._directory.iterdir()):
+            with suppress(FileNotFoundError):
+                if path == self._path or _is_held(path):
+                    found.append(_read(path))
+                else:
+                    path.unlink()
+        return found
+
+    def close(self) -> None:
+        """Give everything up."""
+        with self._guard:
+            if self._path is not None:
+                with suppress(OSError):
+                    self._path.unlink(missing_ok=True)
+                os.close(self._descriptor)
+                self._path = None
+
+    def _make(self) -> tuple[Path, int, int]:
+        head = f"process {os.getpid()} on {socket.gethostname()}\n".encode()
+        while True:
+            path = self._directory / f"{os.getpid()}-{secrets.token_hex(4)}"
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                # Whoever clears away may have taken it for one that nobody holds, before this held it.
+                if os.fstat(descriptor).st_nlink:
+                    return path, descriptor, os.pwrite(descriptor, head, 0)
+            except BlockingIOError:
+                pass
+            except OSError:
+                os.close(descriptor)
+                raise
+            os.close(descriptor)
+
+    @contextmanager
+    def _locked(self, path: Path, how: int, *, by_way_of: int) -> Iterator[None]:
+        """Hold the directory at `path`.
+
+        Who comes by has to pass the directory above, which whoever wants to be alone holds from when it begins to
+        wait: else it could wait for ever, for one comes in before the other goes out.
+        """
+        with _open_directory(self._root) as gate, _open_directory(path) as inner:
+            try:
+                fcntl.flock(gate, by_way_of)
+                fcntl.flock(inner, how)
+                if how == fcntl.LOCK_SH:
+                    fcntl.flock(gate, fcntl.LOCK_UN)
+            except OSError as error:
+                raise StoreAccessError(self._root, error) from error
+            yield
+
+
+@contextmanager
+def _open_directory(path: Path) -> Iterator[int]:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as error:
+        raise StoreAccessError(path, error) from error
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _is_held(path: Path) -> bool:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _read(path: Path) -> Lease:
+    head, _newline, data = path.read_bytes().partition(b"\n")
+    # A process that was stopped while it wrote has not been told yet.
+    entries = [data[at : at + _ENTRY_BYTES] for at in range(0, len(data) - _ENTRY_BYTES + 1, _ENTRY_BYTES)]
+    held = {kind: frozenset(entry[1:] for entry in entries if entry[:1] == letter) for kind, letter in _LETTERS.items()}
+    return Lease(owner=head.decode("utf-8", "replace"), held=held)
+
+
+def raw(digests: Iterable[Digest]) -> list[bytes]:
+    """The bytes of digests, as leases have them."""
+    return [digest.raw for digest in digests]

@@ -1,0 +1,166 @@
+"""What processes that use a store hold of it."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+from typing import TYPE_CHECKING
+
+import pytest
+
+from reeval_build.digest import BLOB, TREE
+from reeval_build.stores.local import LocalStore
+from tests.contract.test_local_store_processes import go, process, said
+from tests.support.index import opened_index
+from tests.support.local_store import LARGE, SMALL, keep, record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return tmp_path / "store"
+
+
+@pytest.fixture
+def store(root: Path) -> Iterator[LocalStore]:
+    with LocalStore(root) as opened:
+        yield opened
+
+
+def held(store: LocalStore, kind: str) -> set[bytes]:
+    return {
+        digest for lease in store.leases.all() for name, some in lease.held.items() if name == kind for digest in some
+    }
+
+
+def publish(store: LocalStore, name: bytes) -> None:
+    store.records.publish(record(name), recipe=BLOB.digest(b"recipe of " + name))
+
+
+def test_records_that_were_published_or_found_are_leased_and_no_others(root):
+    with LocalStore(root) as before:
+        for name in (b"by recipe", b"by key", b"neither"):
+            publish(before, name)
+
+    with LocalStore(root) as store:
+        store.records.by_recipe([BLOB.digest(b"recipe of by recipe"), BLOB.digest(b"absent")])
+        store.records.find(BLOB.digest(b"by key"))
+        store.records.find(BLOB.digest(b"absent"))
+        publish(store, b"new")
+
+        assert held(store, "record") == {BLOB.digest(name).raw for name in (b"by recipe", b"by key", b"new")}
+
+
+def test_objects_that_were_kept_or_were_there_already_are_leased(root):
+    with LocalStore(root) as before:
+        keep(before, SMALL, b"not asked for")
+
+    with LocalStore(root) as store, store.objects.batch() as batch:
+        small, large, tree = batch.add(BLOB, SMALL), batch.add(BLOB, LARGE), batch.add(TREE, b"a directory")
+
+    with LocalStore(root) as store:
+        with store.objects.batch() as batch:
+            batch.add(BLOB, SMALL)
+            batch.add(BLOB, LARGE)
+            batch.add(TREE, b"a directory")
+        assert held(store, "object") == {small.raw, large.raw, tree.raw}
+        assert held(store, "tree") == {tree.raw}
+
+
+def test_what_was_only_listed_is_not_leased(store):
+    publish(store, b"k")
+    with LocalStore(store.root) as other:
+        assert [one.key for one in other.records.all()] == [BLOB.digest(b"k").raw]
+
+        assert len(other.leases.all()) == 1, "that of the one that published it"
+
+
+def test_a_lease_ends_with_the_store_that_took_it(store):
+    with LocalStore(store.root) as other:
+        publish(other, b"k")
+        assert held(store, "record") == {BLOB.digest(b"k").raw}
+
+    assert store.leases.all() == []
+    assert list((store.root / "leases").iterdir()) == []
+
+
+_USE = """
+with LocalStore(root) as store:
+    assert store.records.find(BLOB.digest(b"k")) is not None
+    say("uses")
+    sys.stdin.readline()
+"""
+
+
+def test_the_lease_of_a_killed_process_ends_with_it(store, root):
+    with LocalStore(root) as other:
+        publish(other, b"k")
+    with process(root, _USE) as user:
+        go(user)
+        assert said(user) == "uses"
+        (lease,) = store.leases.all()
+        user.send_signal(signal.SIGKILL)
+        user.wait()
+
+    assert lease.owner.startswith(f"process {user.pid} on ")
+    assert store.leases.all() == []
+
+
+def test_clearing_away_leaves_the_leases_of_those_who_live(store, root):
+    publish(store, b"k")
+    with LocalStore(root) as other:
+        other.remove_leftovers(shutil.rmtree)
+
+    assert held(store, "record") == {BLOB.digest(b"k").raw}
+
+
+def test_a_lease_that_was_cut_short_has_what_is_whole(store, root):
+    publish(store, b"k")
+    (path,) = (root / "leases").iterdir()
+
+    path.write_bytes(path.read_bytes() + b"r" + b"\0" * 10)
+
+    assert held(store, "record") == {BLOB.digest(b"k").raw}
+
+
+def test_a_record_is_used_on_the_day_it_was_last_found(root):
+    with LocalStore(root) as store:
+        publish(store, b"k")
+        with opened_index(root) as database:
+            database.execute("UPDATE records SET used_on = 1")
+        assert [one.used_on for one in store.records.all()] == [1]
+
+        store.records.by_recipe([BLOB.digest(b"recipe of k")])
+
+        assert [one.used_on > 20_000 for one in store.records.all()] == [True]
+
+
+def test_finding_what_was_used_today_writes_nothing(root):
+    with LocalStore(root) as store:
+        publish(store, b"k")
+        before = store.database.connection.total_changes
+
+        store.records.by_recipe([BLOB.digest(b"recipe of k")])
+        store.records.find(BLOB.digest(b"k"))
+
+        assert store.database.connection.total_changes == before
+
+
+def test_a_store_of_format_1_becomes_one_of_this_format(root):
+    with LocalStore(root) as store:
+        (small,) = keep(store, SMALL)
+        publish(store, b"k")
+    with opened_index(root) as database:
+        database.execute("ALTER TABLE records DROP COLUMN used_on")
+        database.execute("DROP TABLE evictions")
+        database.execute("UPDATE records SET built_at = '1970-01-03T12:00:00+00:00'")
+        database.execute("PRAGMA user_version = 1")
+    shutil.rmtree(root / "leases")
+
+    with LocalStore(root) as store:
+        assert [one.used_on for one in store.records.all()] == [2]
+        assert store.objects.read(BLOB, small) == SMALL
+        assert store.records.by_recipe([BLOB.digest(b"recipe of k")]) == {BLOB.digest(b"recipe of k"): record(b"k")}
