@@ -9,11 +9,11 @@ import attrs
 from reeval_build import canon
 from reeval_build.digest import BLOB, Digest, Domain
 from reeval_build.errors import DefinitionError, InfraError
-from reeval_build.model.egress import is_restricted
 from reeval_build.model.spec import HostFile
 from reeval_build.paths import Destination, parse_destination, split
+from reeval_build.plan import notices
 from reeval_build.plan.content_nodes import plan_mcp, plan_plugins, plan_skills
-from reeval_build.plan.contents import Contents, contents_of
+from reeval_build.plan.contents import contents_of
 from reeval_build.plan.graph import Drawing, Graph, Node, Parent, PlannedCell
 from reeval_build.plan.labels import shorten
 from reeval_build.plan.resolution import base_name
@@ -52,7 +52,7 @@ def plan(cells: Iterable[Cell], resolution: Resolution) -> Graph:
 
     Raises:
         DefinitionError: with everything that cannot be placed in a sandbox for the harness of its cell, when an author
-            could have known: plugins that are read from the host, and MCP servers.
+            could have known: plugins that are read from the host, MCP servers, and files in the way of rules.
     """
     drawing = Drawing()
     planned = [_plan_cell(cell, resolution, drawing) for cell in cells]
@@ -67,7 +67,7 @@ def _plan_cell(cell: Cell, resolution: Resolution, drawing: Drawing) -> PlannedC
     parents = [machine]
     merged = cell.merged
     contents = contents_of(cell, resolution)
-    drawing.refused += [f"{cell.file}: {cell.name}: {sentence}" for sentence in contents.refused]
+    drawing.refused += notices.refused(cell, contents)
     if merged.workspace is not None:
         parents.append(drawing.add(_workspace_node(merged.workspace, resolution), "workspace"))
     if merged.files:
@@ -98,7 +98,7 @@ def _plan_cell(cell: Cell, resolution: Resolution, drawing: Drawing) -> PlannedC
         variables=resolution.variables,
         workspace=None if isinstance(resolved, InfraError) else resolved,
         contents=contents,
-        warnings=tuple(_warnings(cell, contents, resolution)),
+        warnings=tuple(notices.warnings(cell, contents, resolution)),
     )
 
 
@@ -205,27 +205,3 @@ def _cell_key(cell: Cell, digest: Digest) -> Digest:
     layers = [layer.name for layer in cell.environment.layers]
     called: list[canon.Value] = [cell.environment.name, layers, cell.harness_name, cell.sandbox.id]
     return CELL.digest(canon.encode([called, digest]))
-
-
-def _warnings(cell: Cell, contents: Contents, resolution: Resolution) -> Iterable[str]:
-    yield from (f"{cell.file}: {warning}" for warning in contents.warnings)
-    merged = cell.merged
-    if is_restricted(cell.egress):
-        yield (
-            f'{cell.file}: egress of the environment "{cell.environment.name}" is recorded, not enforced: '
-            "steps and `run` have the engine's own network"
-        )
-    if getattr(cell.sandbox, "start_timeout_s", None) is not None:
-        yield (
-            f'{cell.file}: start_timeout of the sandbox of the environment "{cell.environment.name}" is ignored: an '
-            "engine that does not answer in time is a failure anyway"
-        )
-    if merged.workspace is not None:
-        found = resolution.workspaces[merged.workspace]
-        if not isinstance(found, InfraError):
-            yield from (f"{cell.file}: {warning}" for warning in found.warnings)
-    if merged.rules is not None and cell.harness.rules_file in merged.files:
-        yield (
-            f'{cell.file}: files["{cell.harness.rules_file}"] of {cell.name} is replaced by its rules, '
-            "which are written later"
-        )

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from reeval_build import EnvironmentSpec, define_environment, docker, fake_sandbox, file, git, step
+from reeval_build import EnvironmentSpec, define_environment, docker, fake_sandbox, file, git, mcp, secret, step
 from reeval_build.digest import BLOB
-from reeval_build.errors import InfraError
+from reeval_build.errors import DefinitionError, InfraError
 from reeval_build.plan.resolution import ResolvedTree, base_name
 from reeval_build.plan.work import FilesWork, InputsWork, InstallWork, PlacedFile, RulesWork, SetupWork
 from tests.support.plans import base, cell, graph_of, host_file, node, nodes
@@ -361,6 +361,39 @@ def test_rules_over_a_file_of_that_name_are_warned_of():
     assert graph.warnings == (
         'some/env.py: files["CLAUDE.md"] of e@claude-code is replaced by its rules, which are written later',
         'env.py: files["AGENTS.md"] of e@codex is replaced by its rules, which are written later',
+    )
+
+
+@pytest.mark.conforms("message: file and directory")
+def test_a_file_below_where_rules_go_is_refused_on_the_harness_that_reads_them_there():
+    environment = define_environment("e", {"files": {"AGENTS.md/x": "f"}, "rules": "r"})
+
+    graph_of(cell(environment, "claude-code"))
+    with pytest.raises(DefinitionError) as caught:
+        graph_of(cell(environment, "claude-code"), cell(environment, "codex"))
+
+    assert caught.value.problems == (
+        (
+            'env.py: e@codex: files["AGENTS.md/x"] and rules cannot both be there: '
+            '"AGENTS.md", from which codex reads rules, would be a file and a directory'
+        ),
+    )
+
+
+def test_a_header_that_may_be_a_secret_is_warned_of_when_it_is_written_out():
+    crm = mcp.http(
+        "https://crm.example.com",
+        headers={"X-Api-Key": "hunter2", "Accept": "text/html", "X-Token": secret.from_env("TOKEN")},
+    )
+    environment = define_environment("e", {"mcp": {"crm": crm}})
+
+    graph = graph_of(cell(environment, "claude-code"), cell(environment, "cursor"))
+
+    assert graph.warnings == (
+        (
+            'env.py: mcp.crm of the environment "e" has the header "X-Api-Key" as a literal string; '
+            "pass secrets with secret.from_env(), so that they are redacted and never recorded"
+        ),
     )
 
 
