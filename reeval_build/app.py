@@ -110,7 +110,8 @@ class App:
             listen(ObjectLost(digest=lost.digest, problem=str(lost)))
             outcome = self.build(graph, listen, verify=True)
             snapshot = snapshot_of(outcome)
-            ran = run(snapshot=snapshot, placed=placed_at_start(outcome))
+            with _concerning(planned):
+                ran = run(snapshot=snapshot, placed=placed_at_start(outcome))
         try:
             changes = changes_since(snapshot, ran, context)
         except LostObjectError as lost:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import ClassVar, Final
 
@@ -54,7 +55,8 @@ class HostError(InfraError):
 
     def __init__(self, error: OSError) -> None:
         reason = error.strerror or str(error) or type(error).__name__
-        super().__init__(reason if error.filename is None else f"{error.filename}: {reason}")
+        path = os.fsdecode(error.filename) if isinstance(error.filename, bytes) else error.filename
+        super().__init__(reason if path is None else f"{path}: {reason}")
         self.error = error
 
 

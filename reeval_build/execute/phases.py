@@ -39,6 +39,7 @@ from reeval_build.plan.work import (
     SourceWork,
     WorkspaceWork,
 )
+from reeval_build.ports.objects import LostObjectError
 from reeval_build.state.state import PlacedTree, State
 from reeval_build.state.workspace import is_replaced, tree_at
 from reeval_build.tree.directory import Entry, Kind, walk
@@ -187,14 +188,23 @@ def _place(files: Sequence[PlacedFile], context: Context) -> TreeOutput:
 
 def _keep_bytes(files: Sequence[PlacedFile], context: Context) -> None:
     """Keep the bytes of texts, and of host files whose bytes the store has lost since they were looked at."""
-    present = context.objects.present({file.digest for file in files})
-    missing = [file for file in files if file.digest not in present]
     with context.objects.batch() as batch:
-        for file in missing:
+        for file in files:
             if isinstance(file.source, str):
                 batch.add(BLOB, file.source.encode("utf-8"))
-            elif context.host_files.read(file.source.path).digest != file.digest:
+            elif not _is_kept(file, context.objects) and (
+                context.host_files.read(file.source.path).digest != file.digest
+            ):
                 raise InfraError(f'file("{file.source.path}") was changed while the build ran', hint="build again")
+
+
+def _is_kept(file: PlacedFile, objects: Objects) -> bool:
+    """Whether a file can be read: a store that lost it may still have its name, until it is looked at."""
+    try:
+        with objects.open(BLOB, file.digest):
+            return True
+    except LostObjectError:
+        return False
 
 
 def _make_root(layout: Layout, inputs: Mapping[str, Output], objects: Objects) -> StateOutput:

@@ -167,6 +167,34 @@ def test_all_packs_at_once_may_be_damaged(damaged: ReevalBuild, damage: str) -> 
     assert damaged.build().ran == []
 
 
+def test_what_a_harness_is_given_when_it_starts_may_be_lost_with_all_the_rest(
+    project: Project, reeval: ReevalBuild
+) -> None:
+    project.write("review/.claude-plugin/plugin.json", '{"name": "review"}')
+    project.write("review/commands/look.md", "Look.\n")
+    project.define(
+        """
+        one = define_environment("one", {
+            "sandbox": fake_sandbox(), "files": {"~/own": "own"}, "plugins": [plugin.local("review")],
+            "skills": [skill.inline(name="note", description="Notes.", content="Note.")],
+            "mcp": {"docs": mcp.stdio("docs-server")}, "setup": ["echo made > made"],
+        })
+        """
+    )
+    command = ("run", "one@claude-code", "--", "sh", "-c", "cat made; cd; find . -type f | sort | xargs cat")
+    reeval.build("--harness", "claude-code")
+    before = reeval(*command)
+    for pack in (reeval.store / "packs").iterdir():
+        pack.unlink()
+
+    after = reeval(*command)
+
+    assert "docs-server" in before.stdout
+    assert after.stdout == before.stdout
+    assert reeval.build("--harness", "claude-code").ran == []
+    assert warnings(reeval(*command).stderr) == []
+
+
 @pytest.mark.parametrize("damage", ["remove", "garble", "both"])
 def test_everything_at_once_may_be_damaged_and_a_build_after_an_edit_is_right(
     damaged: ReevalBuild, damage: str, tmp_path: Path

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from reeval_build.errors import CancelledError, DefinitionError, InfraError, PlanError, ReevalError
+from reeval_build.errors import CancelledError, DefinitionError, HostError, InfraError, PlanError, ReevalError
 
 
 def test_a_hint_follows_the_message_in_brackets():
@@ -64,3 +64,15 @@ def test_errors_that_end_a_run_differently_are_told_apart_by_their_class():
 
     assert not any(issubclass(one, other) for one in ends for other in ends if one is not other)
     assert all(issubclass(kind, ReevalError) for kind in ends)
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        (b"/store/caf\xc3\xa9", "/store/caf\u00e9: No space left on device"),
+        ("/store/a", "/store/a: No space left on device"),
+        (None, "No space left on device"),
+    ],
+)
+def test_what_the_system_says_has_the_path_as_text(path, message):
+    assert str(HostError(OSError(28, "No space left on device", path))) == message
