@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
 
 import click
 
 from reeval_build.app import opened_store
+from reeval_build.cli.boundary import INFRA
 from reeval_build.cli.options import AS_JSON, STORE
-from reeval_build.render.cache import stats_json, stats_text, usage_json, usage_text
+from reeval_build.render.cache import (
+    findings_json,
+    findings_text,
+    stats_json,
+    stats_text,
+    usage_json,
+    usage_text,
+)
 from reeval_build.stores.local.usage import stats_of, usage_of
+from reeval_build.stores.local.verify import verify as verify_store
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,7 +29,8 @@ if TYPE_CHECKING:
     epilog="""\b
 Examples:
   reeval-build cache du                 how much room it takes
-  reeval-build cache stats --json       what is in it, for a program"""
+  reeval-build cache stats --json       what is in it, for a program
+  reeval-build cache verify --repair    drop what cannot be read"""
 )
 def cache() -> None:
     """Look at the store, check it, and get room back. Other processes may use it meanwhile."""
@@ -56,3 +67,24 @@ def stats(store: Path | None, *, as_json: bool) -> None:
     with opened_store(store) as opened:
         found = stats_of(opened)
     click.echo(stats_json(found) if as_json else stats_text(found))
+
+
+@cache.command(
+    epilog="""\b
+Examples:
+  reeval-build cache verify
+  reeval-build cache verify --repair"""
+)
+@STORE
+@AS_JSON
+@click.option("--repair", is_flag=True, help="Drop what is wrong, so that it is built again when it is next needed.")
+def verify(store: Path | None, *, as_json: bool, repair: bool) -> int:
+    """Read every object of the store, and check that every record has its objects.
+
+    Ends with exit code 3 when something is wrong and was not repaired. Builds find what is wrong themselves, when they
+    need it.
+    """
+    with opened_store(store) as opened:
+        findings = verify_store(opened, repair=repair, cancel=threading.Event())
+    click.echo(findings_json(findings) if as_json else findings_text(findings))
+    return 0 if findings.is_sound else INFRA

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from reeval_build.stores.local.usage import Stats, Usage
+    from reeval_build.stores.local.verify import Findings
 
 _UNITS: Final = (("G", 1024**3), ("M", 1024**2), ("K", 1024))
 _DIGITS: Final = 3
@@ -72,6 +73,38 @@ def stats_json(stats: Stats) -> str:
             "damaged": stats.damaged,
             "evicted": stats.evicted,
             "in_use": [{"owner": one.owner, "records": one.records} for one in stats.in_use],
+        },
+        indent=2,
+    )
+
+
+def findings_text(findings: Findings) -> str:
+    """A line for everything that is wrong, then the sum."""
+    lines = [f"object {one.digest.short} {one.reason}" for one in findings.lost]
+    for one in findings.broken:
+        why = f"lacks {one.lost} objects" if one.lost else "is not as it was written"
+        cells = f"  [{', '.join(map(printable, one.cells))}]" if one.cells else ""
+        lines.append(f"record {one.key.short} of {one.phase} {why}{cells}")
+    checked = f"{findings.objects} objects and {findings.records} records"
+    if not lines:
+        return f"{checked}: all is well"
+    done = "dropped; what needs them is built again" if findings.repaired else "add --repair to drop them"
+    wrong = f"{len(findings.lost)} objects lost, {len(findings.broken)} records broken"
+    return "\n".join([*lines, f"{checked}: {wrong} ({done})"])
+
+
+def findings_json(findings: Findings) -> str:
+    """One object. The shape is in `docs/reference/json.md`."""
+    return json.dumps(
+        {
+            "objects": findings.objects,
+            "records": findings.records,
+            "lost": [{"digest": one.digest.hex, "problem": one.reason} for one in findings.lost],
+            "broken": [
+                {"key": one.key.hex, "phase": one.phase, "lost": one.lost, "cells": list(one.cells)}
+                for one in findings.broken
+            ],
+            "repaired": findings.repaired,
         },
         indent=2,
     )

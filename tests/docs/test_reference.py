@@ -169,6 +169,21 @@ def test_a_command_about_the_store_prints_the_keys_that_the_page_says(command, q
     assert key_paths(_of_any_phase(printed)) == key_paths(_of_any_phase(shown))
 
 
+def test_verify_prints_the_keys_that_the_page_says(quickstart, reader):
+    store = quickstart / "store"
+    environment = {**reader, "REEVAL_BUILD_HOME": str(store)}
+    subprocess.run(
+        ["reeval-build", "build", "--sandbox=fake"], cwd=quickstart, env=environment, capture_output=True, check=True
+    )
+    for pack in (store / "packs").iterdir():
+        pack.unlink()
+
+    command = ["reeval-build", "cache", "verify", "--json"]
+    done = subprocess.run(command, env=environment, capture_output=True, check=False)
+
+    assert key_paths(json.loads(done.stdout)) == key_paths(example("cache verify --json"))
+
+
 def test_what_the_page_says_that_export_writes_can_be_read():
     text = (REFERENCE / "json.md").read_text(encoding="utf-8")
     line = text[: text.index("\n## export\n")].count("\n")

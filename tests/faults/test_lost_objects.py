@@ -7,11 +7,10 @@ import shutil
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-import attrs
 import pytest
 
 from tests.support.cli import ReevalBuild, finish
-from tests.support.index import opened_index
+from tests.support.index import Kept, flip_a_bit, forget, objects, opened_index
 from tests.support.projects import Project
 
 if TYPE_CHECKING:
@@ -26,16 +25,6 @@ EXPECTED = (
     "*.log\na\nBe good.\nplaced\na\ntwo\n524288\n400000\n"
     ".:\n.gitignore\nAGENTS.md\na.txt\nmade-large\nplaced\nsetup.txt\nsrc\ntwo\n\nsrc:\nb.txt\nlarge.bin\n"
 )
-
-
-@attrs.frozen
-class Kept:
-    """A row of the index: where an object is."""
-
-    digest: bytes
-    pack: str | None
-    offset: int
-    size: int
 
 
 @pytest.fixture(scope="module")
@@ -71,35 +60,6 @@ def damaged(pristine: ReevalBuild, tmp_path: Path) -> ReevalBuild:
     shutil.copytree(pristine.directory, tmp_path / "project")
     shutil.copytree(pristine.store, tmp_path / "store")
     return ReevalBuild(tmp_path / "project", tmp_path / "store")
-
-
-def objects(store: Path) -> list[Kept]:
-    with opened_index(store) as database:
-        rows = database.execute(
-            "SELECT digest, packs.name, offset, size FROM objects LEFT JOIN packs ON packs.id = pack ORDER BY digest"
-        )
-        return [Kept(*row) for row in rows]
-
-
-def file_of(kept: Kept, store: Path) -> Path:
-    if kept.pack is not None:
-        return store / "packs" / kept.pack
-    return store / "objects" / kept.digest.hex()[:2] / kept.digest.hex()
-
-
-def flip_a_bit(kept: Kept, store: Path) -> None:
-    file = file_of(kept, store)
-    data = bytearray(file.read_bytes())
-    if kept.size:
-        data[kept.offset + kept.size // 2] ^= 0b100
-    file.write_bytes(data)
-
-
-def forget(kept: Kept, store: Path) -> None:
-    with opened_index(store) as database:
-        database.execute("DELETE FROM objects WHERE digest = ?", (kept.digest,))
-    if kept.pack is None:
-        file_of(kept, store).unlink()
 
 
 def warnings(stderr: str) -> list[str]:

@@ -96,6 +96,42 @@ class LocalObjects:
             raise StoreAccessError(self._root, error) from error
         return data if domain.digest(data) == digest else None
 
+    def problem_of(self, digest: Digest, domains: Iterable[Domain]) -> str | None:
+        """The end of a sentence about what is wrong with an object that is in one of `domains`; None when it is right.
+
+        Nothing is done about that. One that is not known, or not any more, is right.
+        """
+        place = self._place_of(digest)
+        if place is None:
+            return None
+        try:
+            for domain in domains:
+                with self._raw(place, digest) as stream:
+                    if _digest(domain, stream) == digest:
+                        return None
+        except FileNotFoundError:
+            return "is missing"
+        except OSError as error:
+            return f"cannot be read: {error.strerror}"
+        return "is corrupt"
+
+    def drop(self, digest: Digest) -> None:
+        """Stop naming an object that was found lost; a file of its own that is corrupt is set aside."""
+        place = self._place_of(digest)
+        if place is not None and place.pack is None:
+            with suppress(FileNotFoundError), self.file_of(digest).open("rb") as stream:
+                self._set_aside(digest, stream)
+        if place is not None:
+            self._lost(digest, place.pack, "is dropped")
+
+    @contextmanager
+    def _raw(self, place: Place, digest: Digest) -> Iterator[BinaryIO]:
+        if place.pack is not None:
+            yield io.BytesIO(self._read_pack(place))
+            return
+        with self.file_of(digest).open("rb") as stream:
+            yield stream
+
     @contextmanager
     def open(self, domain: Domain, digest: Digest) -> Iterator[BinaryIO]:
         """See `ports.objects.Objects.open`."""
@@ -189,10 +225,7 @@ class LocalObjects:
     def _verify(self, domain: Domain, digest: Digest, stream: BinaryIO) -> None:
         if digest in self._verified:
             return
-        hasher = domain.hasher()
-        while chunk := stream.read(_CHUNK_BYTES):
-            hasher.update(chunk)
-        if hasher.digest() != digest.raw:
+        if _digest(domain, stream) != digest:
             self._set_aside(digest, stream)
             raise self._lost(digest, None, "is corrupt")
         stream.seek(0)
@@ -218,3 +251,10 @@ class LocalObjects:
                     (digest.raw, pack),
                 )
         return LostObjectError(digest, store=str(self._root), reason=reason)
+
+
+def _digest(domain: Domain, stream: BinaryIO) -> Digest:
+    hasher = domain.hasher()
+    while chunk := stream.read(_CHUNK_BYTES):
+        hasher.update(chunk)
+    return Digest(hasher.digest())

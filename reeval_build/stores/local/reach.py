@@ -12,7 +12,7 @@ from reeval_build.tree import directory
 from reeval_build.tree.directory import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Set  # noqa: PYI025 - an abstract one
 
     from reeval_build.stores.local.objects import LocalObjects
 
@@ -48,12 +48,12 @@ class Reach:
         self._objects = objects
         self._below: dict[bytes, tuple[Named, ...]] = {}
 
-    def walk(self, roots: Iterable[Named], seen: set[bytes]) -> Iterator[Named]:
-        """`roots` and everything below them that is not in `seen`, to which each is added."""
+    def walk(self, roots: Iterable[Named], seen: set[bytes], *, known: Set[bytes] = frozenset()) -> Iterator[Named]:
+        """`roots` and everything below them that is neither `known` nor in `seen`, to which each is added."""
         pending = list(roots)
         while pending:
             named = pending.pop()
-            if named[1] not in seen:
+            if named[1] not in seen and named[1] not in known:
                 seen.add(named[1])
                 yield named
                 pending += self.below(named)

@@ -1,0 +1,25 @@
+"""One process at a time looks after a store; any number use it meanwhile."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from reeval_build.stores.local.locks import exclusive
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from reeval_build.ports.engine import Cancellation
+    from reeval_build.stores.local.store import LocalStore
+
+
+@contextmanager
+def upkeep(store: LocalStore, *, cancel: Cancellation) -> Iterator[None]:
+    """Hold the store against every other process that looks after it, and wait for one that does.
+
+    Raises:
+        CancelledError: when the run is told to stop while it waits.
+    """
+    with exclusive(store.root / "locks" / "upkeep", cancel=cancel, waiting=lambda _owner: None):
+        yield
