@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from reeval_build.execute.outcome import cell_status
 from reeval_build.plan.outputs import content_of
 from reeval_build.ports.events import Status
+from reeval_build.render.lists import some
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from reeval_build.errors import InfraError
     from reeval_build.execute.outcome import Outcome
@@ -54,7 +55,7 @@ def failures(outcome: Outcome) -> list[str]:
     cells_of = outcome.graph.cells_of()
     files = {planned.cell.name: planned.cell.file for planned in outcome.graph.cells}
     return [
-        f"{_list(files[cell] for cell in cells_of[recipe])}: {_list(cells_of[recipe])}: {result.problem}"
+        f"{some(files[cell] for cell in cells_of[recipe])}: {some(cells_of[recipe])}: {result.problem}"
         for recipe, result in outcome.results.items()
         if result.problem is not None
     ]
@@ -62,10 +63,6 @@ def failures(outcome: Outcome) -> list[str]:
 
 def _failure(problem: InfraError | None) -> dict[str, str] | None:
     return None if problem is None else {"category": problem.category, "message": str(problem)}
-
-
-def _list(names: Iterable[str]) -> str:
-    return ", ".join(dict.fromkeys(names))
 
 
 def _snapshot(cell: Mapping[str, object]) -> object:

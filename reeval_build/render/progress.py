@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from reeval_build.ports.events import CellNotRecorded, NodeFinished, NodeWaiting, ObjectLost, SecretLeft
+from reeval_build.render.lists import some
 
 if TYPE_CHECKING:
     from reeval_build.digest import Digest
@@ -45,7 +46,7 @@ class Progress:
     def _line(self, event: Event) -> str:
         match event:
             case NodeFinished(node=node, status=status, seconds=seconds):
-                cells = ", ".join(self._cells[node.recipe])
+                cells = some(self._cells[node.recipe])
                 return f"{status.value:<8}{node.phase:<10}{node.label}  [{cells}]  {seconds:.2f} s"
             case NodeWaiting(node=node, owner=owner):
                 return f"waiting {node.phase:<10}{node.label}  for {owner}, which is building it"
@@ -54,10 +55,10 @@ class Progress:
             case CellNotRecorded(cell=cell, problem=problem):
                 return f"reeval: warning: {cell} is built, but its record could not be written: {problem}"
             case SecretLeft(node=node, names=names, paths=paths):
-                cells = ", ".join(self._cells[node.recipe])
+                cells = some(self._cells[node.recipe])
                 values = f"the value{'s' if len(names) > 1 else ''} of {' and '.join(f'env.{name}' for name in names)}"
-                where = ", ".join(paths[:_MANY]) + (f" and {len(paths) - _MANY} more" if len(paths) > _MANY else "")
                 return (
-                    f'reeval: warning: {cells}: {node.phase} step "{node.label}" leaves {values} in {where}: '
+                    f'reeval: warning: {cells}: {node.phase} step "{node.label}" leaves {values} in '
+                    f"{some(paths, _MANY)}: "
                     "neither its result nor what stands on it is kept, and the next build runs it again"
                 )

@@ -327,6 +327,25 @@ def test_without_the_eval_or_with_another_the_cells_there_are_are_listed(project
     ]
 
 
+def test_cells_that_are_too_many_for_a_line_are_counted(project: Project, evals: ReevalBuild) -> None:
+    write_evals(
+        project,
+        """
+        e = define_environment("e", {"sandbox": {"kind": "fake"}, "setup": ["exit 1"]})
+
+        @evaluate("x", {"environment": e, "harness": [{"kind": "fake", "id": f"h{at}"} for at in range(12)]})
+        def x(c): ...
+        """,
+    )
+
+    built = evals.build(FILE, code=3)
+
+    first = ", ".join(f"e@h{at}" for at in range(10))
+    assert f"setup     exit 1  [{first} and 2 more]" in built.stderr
+    assert built.messages[0].startswith(f"reeval: {FILE}: {first} and 2 more: setup step")
+    assert len(names(built)) == 12
+
+
 def test_evals_of_one_name_in_two_files_are_told_apart_by_their_files(project: Project, evals: ReevalBuild) -> None:
     text = """
     @evaluate("x", {{"environment": define_environment("e", {{"sandbox": {{"kind": "fake"}}}}), "env": {{"A": "{}"}}}})
