@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from reeval_build.errors import DefinitionError, StopRequest
 from reeval_build.loading.imports import FreshLoader, importing_from
+from reeval_build.loading.python_errors import in_words_of_author
 from reeval_build.model.environment import Environment
 from reeval_build.model.problems import collecting_problems
 
@@ -92,14 +93,7 @@ def _describe(error: BaseException, file: Path) -> str:
         there = "" if error.filename in {str(file), None} else f" of {error.filename}"
         return f"{type(error).__name__}: {error.msg}" + (f" (line {error.lineno}{there})" if error.lineno else there)
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(file)]
-    return f"{type(error).__name__}: {_message(error)}" + (f" (line {lines[-1]})" if lines else "")
-
-
-def _message(error: BaseException) -> str:
-    try:
-        return " ".join(str(error).split()) or "no message"
-    except Exception:  # noqa: BLE001 - an author's exception may do anything
-        return "no message"
+    return f"{type(error).__name__}: {in_words_of_author(error)}" + (f" (line {lines[-1]})" if lines else "")
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -141,6 +142,54 @@ def test_what_is_no_consequence_of_a_mistake_is_said_after_it(
     assert second.startswith(f"env.py: {said}")
 
 
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("secret.fromEnv('A')", "AttributeError: secret has no attribute 'fromEnv'; did you mean \"from_env\"?"),
+        ("skill.locl('x')", "AttributeError: skill has no attribute 'locl'; did you mean \"local\"?"),
+        ("one.extendEnvironment('two', {})", "'extendEnvironment'; did you mean \"extend_environment\"?"),
+        ("reeval_build.fakeSandbox()", "'fakeSandbox'; did you mean \"fake_sandbox\"?"),
+        ("from reeval_build import defineEnvironment", '; did you mean "define_environment"?'),
+        ("podman()", "NameError: name 'podman' is not defined; import it from reeval_build"),
+        ("skill('x')", "TypeError: skill is not callable"),
+        ("secret('A')", "TypeError: secret() is given too many arguments without a name: it is secret(*, optional="),
+        ("git('./x', 'v1')", "TypeError: git() is given too many arguments without a name: it is git(repo, *, ref="),
+        ("mcp.http('https://a.b', {})", "without a name: it is mcp.http(url, *, headers=None)"),
+        ("one.extend('two', {}, {})", "without a name: it is Environment.extend(name, spec)"),
+        ("secret(host=['a.b'])", "secret() got an unexpected keyword argument 'host': it is secret(*, optional="),
+        ("secret.from_env()", "TypeError: secret.from_env() missing 1 required positional argument: 'name'"),
+        ("docker('node:24')", "docker() is given too many arguments without a name: it is docker(**options)"),
+    ],
+)
+def test_an_error_of_python_is_said_in_the_words_of_who_called_a_helper(
+    project: Project, reeval: ReevalBuild, line: str, said: str
+) -> None:
+    project.define(f"import reeval_build\n{FINE}{line}\n")
+
+    (message,) = refused(reeval, "env.py")
+
+    assert said in message
+    assert re.search(r" \(line \d+\)$", message)
+    assert "Helper" not in message
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("'text'.titel", "AttributeError: 'str' object has no attribute 'titel'"),
+        ("re.fulmatch", "AttributeError: module 're' has no attribute 'fulmatch'"),
+        ("(lambda: 1)(2)", "TypeError: <lambda>() takes 0 positional arguments but 1 was given"),
+        ("min()", "TypeError: min expected at least 1 argument, got 0"),
+    ],
+)
+def test_an_error_that_is_about_no_helper_is_said_as_python_says_it(
+    project: Project, reeval: ReevalBuild, line: str, said: str
+) -> None:
+    project.define(f"import re\n{line}\n")
+
+    assert refused(reeval, "env.py") == [f"env.py: {said} (line 3)"]
+
+
 def test_mistakes_that_a_thread_of_the_file_raises_are_said_once(project: Project, reeval: ReevalBuild) -> None:
     project.define(
         MISTAKE
@@ -160,14 +209,14 @@ with ThreadPoolExecutor() as threads:
 
 def test_what_is_not_supported_yet_is_said_where_there_is_no_mistake(project: Project, reeval: ReevalBuild) -> None:
     text = """
-    one = define_environment("one", {"sandbox": docker(root=True)})
-    two = one.extend("two", {"sandbox": docker(from_="x:1", root=True)})
+    one = define_environment("one", {"sandbox": docker(engine="podman")})
+    two = one.extend("two", {"sandbox": docker(from_="x:1", engine="podman")})
     """
-    not_yet = "is not supported by this version of reeval-build yet; everything in a sandbox runs as root without it"
+    not_yet = "is not supported by this version of reeval-build yet; docker() with the same options is"
     project.define(text)
 
     assert refused(reeval, "env.py") == [
-        f'env.py: root of docker() in defineEnvironment("{name}") {not_yet}' for name in ("one", "two")
+        f'env.py: podman() in defineEnvironment("{name}") {not_yet}' for name in ("one", "two")
     ]
 
     project.define(text + "\n    raise ValueError('and more')\n")
