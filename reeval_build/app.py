@@ -25,6 +25,7 @@ from reeval_build.ports.objects import LostObjectError
 from reeval_build.stores.layered import LayeredObjects
 from reeval_build.stores.local import LocalStore
 from reeval_build.stores.private import PrivateObjects
+from reeval_build.stores.unread_stats import UnreadStats
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -46,10 +47,14 @@ HOME_VARIABLE: Final = "REEVAL_BUILD_HOME"
 
 @attrs.frozen(kw_only=True)
 class Settings:
-    """What the command line and the environment decide. `store` None means the default place."""
+    """What the command line and the environment decide. `store` None means the default place.
+
+    `rehash` reads every file of the host, also those that look as they did when they were read last.
+    """
 
     store: Path | None = None
     sandbox: str = "docker"
+    rehash: bool = False
     jobs: int = attrs.field(factory=lambda: os.cpu_count() or 1)
 
 
@@ -65,9 +70,9 @@ def default_store() -> Path:
 class App:
     """A store and the adapters around it, for one command."""
 
-    def __init__(self, settings: Settings, store: LocalStore, shelf: _Shelf, engines: Engines) -> None:
+    def __init__(self, settings: Settings, store: LocalStore, shelf: _Shelf, engines: Engines, host: _Host) -> None:
         self._jobs = settings.jobs
-        self._context = _compose(store, shelf, engines)
+        self._context = _compose(store, shelf, engines, host)
         self._remove_leftovers = store.remove_leftovers
 
     def plan(self, cells: Iterable[Cell]) -> Graph:
@@ -162,8 +167,9 @@ def opened(settings: Settings) -> Iterator[App]:
         LocalStore(settings.store or default_store()) as store,
         closing(_Shelf(store)) as shelf,
         closing(_Engines(store, shelf)) as engines,
+        closing(_Host(store, rehash=settings.rehash)) as host,
     ):
-        yield App(settings, store, shelf, engines)
+        yield App(settings, store, shelf, engines, host)
 
 
 @contextmanager
@@ -187,10 +193,24 @@ class _Shelf:
         self._own.close()
 
 
-def _compose(store: LocalStore, shelf: _Shelf, engines: Engines) -> Context:
-    from reeval_build.sources.host_files import HostFileReader
-    from reeval_build.sources.local_trees import LocalDirectories
+class _Host:
+    """Reads files and directories of the host, and remembers what they are when it is closed."""
 
+    def __init__(self, store: LocalStore, *, rehash: bool) -> None:
+        from reeval_build.sources.freshness import Freshness
+        from reeval_build.sources.host_files import HostFileReader
+        from reeval_build.sources.local_trees import LocalDirectories
+
+        freshness = Freshness(UnreadStats(store.stats) if rehash else store.stats)
+        self.files = HostFileReader(store.objects, freshness)
+        self.trees = LocalDirectories(store.objects, freshness)
+
+    def close(self) -> None:
+        """Remember."""
+        self.files.close()
+
+
+def _compose(store: LocalStore, shelf: _Shelf, engines: Engines, host: _Host) -> Context:
     cancel = threading.Event()
     return Context(
         objects=shelf.objects,
@@ -198,9 +218,9 @@ def _compose(store: LocalStore, shelf: _Shelf, engines: Engines) -> Context:
         records=store.records,
         engines=engines,
         git=_LazyGit(store),
-        host_files=HostFileReader(store.objects),
+        host_files=host.files,
         packages=_LazyPackages(store, cancel),
-        local_trees=LocalDirectories(),
+        local_trees=host.trees,
         logs=store.logs,
         scratch=store.scratch,
         cancel=cancel,

@@ -7,6 +7,7 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import attrs
 import click
 
 from reeval_build.app import Settings
@@ -59,7 +60,7 @@ AS_JSON: Final = click.option("--json", "as_json", is_flag=True, help="Print one
 
 
 def settings_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that choose the store and the machines; the command gets them as `settings`."""
+    """Add the options that choose the store, the machines and what is read; the command gets them as `settings`."""
 
     @STORE
     @click.option(
@@ -72,13 +73,21 @@ def settings_options(command: Callable[..., Any]) -> Callable[..., Any]:
     @click.option(
         "--jobs", type=click.IntRange(1), help="Do this many pieces of work at once (default: one a processor)."
     )
+    @click.option(
+        "--rehash", is_flag=True, help="Read files and directories of the host also when they look unchanged."
+    )
     @wraps(command)
-    def with_settings(*args: Any, store: Path | None, sandbox: str, jobs: int | None, **options: Any) -> Any:  # noqa: ANN401 - it passes on whatever click gives
-        settings = (
-            Settings(store=store, sandbox=sandbox)
-            if jobs is None
-            else Settings(store=store, sandbox=sandbox, jobs=jobs)
-        )
+    def with_settings(
+        *args: Any,  # noqa: ANN401 - it passes on whatever click gives
+        store: Path | None,
+        sandbox: str,
+        jobs: int | None,
+        rehash: bool,
+        **options: Any,  # noqa: ANN401 - as above
+    ) -> Any:  # noqa: ANN401 - as above
+        settings = Settings(store=store, sandbox=sandbox, rehash=rehash)
+        if jobs is not None:
+            settings = attrs.evolve(settings, jobs=jobs)
         return command(*args, settings=settings, **options)
 
     return with_settings

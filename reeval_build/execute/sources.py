@@ -34,7 +34,7 @@ def fetch_source(request: SourceRequest, context: Context) -> FetchedSource:
         CancelledError: when the run is told to stop.
     """
     began = time.monotonic()
-    source = _resolve(request, context)
+    source, tree = _resolve(request, context)
     node = _node(source)
     material = node.material({})
     key, records = content_key(material), context.records
@@ -45,7 +45,7 @@ def fetch_source(request: SourceRequest, context: Context) -> FetchedSource:
             if record is None:
                 if context.cancel.is_set():
                     raise CancelledError
-                output = TreeOutput(workspace=read_source(source, context))
+                output = TreeOutput(workspace=tree or read_source(source, context))
                 seconds = time.monotonic() - began
                 record = Record(key=key, phase=node.phase, output=output, material=material, seconds=seconds)
                 records.publish(record, recipe=node.recipe)
@@ -69,16 +69,19 @@ def _node(source: ResolvedSource) -> Node:
     return Node.of(SourceWork.of(source), label=source.label)
 
 
-def _resolve(request: SourceRequest, context: Context) -> ResolvedSource:
+def _resolve(request: SourceRequest, context: Context) -> tuple[ResolvedSource, Digest | None]:
+    """What a source is now, and its tree when that was read into the store to find out."""
     match request:
         case LocalDirectory(path=path):
             with context.objects.batch() as batch:
-                tree = context.local_trees.read(path, batch)
-            return ResolvedSource(request=request, resolved=ResolvedDirectory(tree=tree))
+                found = context.local_trees.identify(path, batch)
+            source = ResolvedSource(request=request, resolved=ResolvedDirectory(tree=found.tree))
+            return source, found.tree if found.is_whole else None
         case Package(spec=spec, registry=registry):
-            return ResolvedSource(request=request, resolved=context.packages.resolve(spec, registry=registry))
+            package = context.packages.resolve(spec, registry=registry)
+            return ResolvedSource(request=request, resolved=package), None
         case GitWorkspace():
-            return ResolvedSource(request=request, resolved=context.git.resolve(request))
+            return ResolvedSource(request=request, resolved=context.git.resolve(request)), None
 
 
 def _read(source: ResolvedSource, context: Context, batch: Batch) -> Digest:

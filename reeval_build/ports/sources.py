@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+import attrs
+
+from reeval_build.digest import Digest
 from reeval_build.errors import InfraError
 
 if TYPE_CHECKING:
-    from reeval_build.digest import Digest
     from reeval_build.model.spec import GitWorkspace
     from reeval_build.plan.resolution import ResolvedFile, ResolvedPackage, ResolvedTree
     from reeval_build.ports.objects import Batch
@@ -67,14 +69,27 @@ class Packages(Protocol):
         """
 
 
+@attrs.frozen
+class IdentifiedTree:
+    """The tree that a directory is. When it `is_whole`, every object of it was added to the batch."""
+
+    tree: Digest
+    is_whole: bool
+
+
 class LocalTrees(Protocol):
     """Reads directories of the host; safe to use from several threads."""
 
-    def read(self, path: str, batch: Batch) -> Digest:
-        """The files below a directory as a tree added to `batch`; `.git` at any depth is left out.
+    def identify(self, path: str, batch: Batch) -> IdentifiedTree:
+        """The tree that the files below a directory are now; `.git` at any depth is left out.
+
+        What has to be read for that is added to `batch`. What is known without may be in the store or not.
 
         Raises:
             NoSuchDirectoryError: when nothing is there, or something else than a directory.
             InfraError: when an entry is refused (a special file, a link out of the tree, a name that cannot stand in a
                 tree) or cannot be read; names the path.
         """
+
+    def read(self, path: str, batch: Batch) -> Digest:
+        """The same tree, every object of which is in the store or added to `batch`. Raises as `identify` does."""

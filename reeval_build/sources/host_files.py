@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 from reeval_build.digest import BLOB, Digest
 from reeval_build.errors import InfraError
 from reeval_build.plan.resolution import ResolvedFile
+from reeval_build.sources.known_host_files import KnownHostFiles
 from reeval_build.sources.steady import ChangedError, read_steadily, version
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from reeval_build.ports.objects import Objects
+    from reeval_build.sources.freshness import Freshness
 
 MAX_FILE_BYTES: Final = 64 * 1024**3
 """How large a file may be: more than anything that is meant to be in a sandbox."""
@@ -34,11 +36,16 @@ class HostFileError(InfraError):
 
 
 class HostFileReader:
-    """See `ports.sources.HostFiles`. A file of more than `max_bytes` is refused unread."""
+    """See `ports.sources.HostFiles`. A file of more than `max_bytes` is refused unread.
 
-    def __init__(self, objects: Objects, *, max_bytes: int = MAX_FILE_BYTES) -> None:
+    A file that `freshness` knows, and the store has, is opened and not read. What is learned is remembered for the
+    next process by `close`.
+    """
+
+    def __init__(self, objects: Objects, freshness: Freshness, *, max_bytes: int = MAX_FILE_BYTES) -> None:
         self._objects = objects
         self._max_bytes = max_bytes
+        self._directories = KnownHostFiles(freshness)
 
     def read(self, path: str) -> ResolvedFile:
         """See `ports.sources.HostFiles.read`."""
@@ -47,6 +54,10 @@ class HostFileReader:
         except ChangedError as error:
             hint = "stop what writes to it, or copy it first"
             raise HostFileError(path, "changed each time it was read", hint=hint) from error
+
+    def close(self) -> None:
+        """Remember what was read."""
+        self._directories.save()
 
     def _read_once(self, path: str) -> ResolvedFile:
         with _opened(path) as stream:
@@ -57,6 +68,9 @@ class HostFileReader:
         if before.st_size > self._max_bytes:
             reason = f"has {before.st_size:,} bytes, more than the {self._max_bytes:,} that are read"
             raise HostFileError(path, reason, hint="place what makes or fetches it instead, as a setup step")
+        known = self._directories.find(path, before, stream.fileno())
+        if known is not None and self._objects.present([known]):
+            return _resolved(known, before)
         small = before.st_size <= _SMALL_BYTES
         # One byte more, so that a file that has grown, or has no end, is seen at once.
         source = io.BytesIO(_read(path, stream, _SMALL_BYTES + 1)) if small else stream
@@ -68,7 +82,12 @@ class HostFileReader:
             with self._objects.batch() as batch:
                 if batch.add_stream(BLOB, source) != (digest, size):
                     raise ChangedError
-        return ResolvedFile(digest=digest, size=size, executable=bool(before.st_mode & stat.S_IXUSR))
+        self._directories.add(path, before, stream.fileno(), digest)
+        return _resolved(digest, before)
+
+
+def _resolved(digest: Digest, status: os.stat_result) -> ResolvedFile:
+    return ResolvedFile(digest=digest, size=status.st_size, executable=bool(status.st_mode & stat.S_IXUSR))
 
 
 @contextmanager

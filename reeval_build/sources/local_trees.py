@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-import errno
-import io
 import os
 import stat
-from itertools import islice
 from typing import TYPE_CHECKING, BinaryIO, Final, cast
 
-from reeval_build.digest import BLOB, TREE, Digest
-from reeval_build.errors import InfraError
+from reeval_build.digest import BLOB, DIGEST_BYTES, TREE, Digest
 from reeval_build.paths import PathError, check_link, check_name, display
-from reeval_build.ports.sources import NoSuchDirectoryError
+from reeval_build.ports.sources import IdentifiedTree
 from reeval_build.sources.archive_members import GENEROUS, Limits
 from reeval_build.sources.archives import MAX_DEPTH
+from reeval_build.sources.local_listing import Listing
+from reeval_build.sources.local_place import Content, LocalEntryError, LocalTreeError, NoLocalTreeError, Place
 from reeval_build.sources.steady import ChangedError, read_steadily, version
-from reeval_build.tree.directory import Directory, Entry, encode
+from reeval_build.tree.directory import Entry, encode
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
-    from typing_extensions import Buffer
-
     from reeval_build.paths import Parts
-    from reeval_build.ports.objects import Batch
+    from reeval_build.ports.objects import Batch, Objects
+    from reeval_build.sources.freshness import Freshness, Scan
 
-_LEFT_OUT: Final = b".git"
 _SMALL_BYTES: Final = 1024 * 1024
+
 _RUNS_AS_ITS_OWNER: Final = stat.S_ISUID | stat.S_ISGID
 
 _ROOT_FLAGS: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
@@ -42,122 +37,91 @@ _SPECIAL: Final = {
     stat.S_IFBLK: "a device",
 }
 
-# What the system says of an entry that is not what it was when its directory was listed.
-_REPLACED: Final = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EINVAL}
-
-
-class LocalTreeError(InfraError):
-    """A directory of the host cannot be read."""
-
-    def __init__(self, directory: str, problem: str, *, hint: str) -> None:
-        super().__init__(f'directory "{directory}" {problem}', hint=hint)
-        self.directory, self.problem = directory, problem
-
-
-class NoLocalTreeError(LocalTreeError, NoSuchDirectoryError):
-    """There is no such directory."""
-
-
-class LocalEntryError(LocalTreeError):
-    """A directory has an entry that must not be placed, or cannot be read."""
-
-    def __init__(self, directory: str, parts: Parts, reason: str, *, hint: str) -> None:
-        path = b"/".join(parts)
-        super().__init__(directory, f'has "{display(path)}", which {reason}' if parts else reason, hint=hint)
-        self.path, self.reason = path, reason
-
 
 class LocalDirectories:
     """See `ports.sources.LocalTrees`.
 
     What is hashed is what is stored, in one pass. When a file or a directory was written to while it was read, all of
     it is read again, a few times. Each directory is opened from the one above it, so that one that is replaced by a
-    link meanwhile cannot lead out of the tree. There may be as much in it as `limits` allow in an archive.
+    link meanwhile cannot lead out of the tree. There may be as much in it as `limits` allow in an archive. Files that
+    `freshness` knows are not read; `objects` says whether the store has them.
     """
 
-    def __init__(self, limits: Limits = GENEROUS) -> None:
+    def __init__(self, objects: Objects, freshness: Freshness, *, limits: Limits = GENEROUS) -> None:
+        self._objects = objects
+        self._freshness = freshness
         self._limits = limits
+
+    def identify(self, path: str, batch: Batch) -> IdentifiedTree:
+        """See `ports.sources.LocalTrees.identify`."""
+        walk = self._walk(path, batch)
+        return IdentifiedTree(walk.tree, is_whole=walk.is_whole)
 
     def read(self, path: str, batch: Batch) -> Digest:
         """See `ports.sources.LocalTrees.read`."""
-        place = _Place(path)
+        walk = self._walk(path, batch)
+        known = walk.known
+        if self._objects.present(known) != known:
+            walk = self._walk(path, batch, trusting=False)
+        return walk.tree
+
+    def _walk(self, path: str, batch: Batch, *, trusting: bool = True) -> _Walk:
+        place = Place(path)
+
+        def once() -> _Walk:
+            walk = _Walk(path, place, batch, self._limits)
+            walk.read(self._freshness, trusting=trusting)
+            return walk
+
         try:
-            return read_steadily(lambda: _Walk(path, place, batch, self._limits).read())
+            return read_steadily(once)
         except ChangedError as error:
             hint = "stop what writes to it, or copy the directory first"
             raise LocalEntryError(path, place.parts, "changed each time it was read", hint=hint) from error
 
 
-class _Place:
-    """The entry that is being read, which as a context it names in what the system says of it."""
-
-    def __init__(self, root: str) -> None:
-        self.root = root
-        self.parts: Parts = ()
-
-    def __enter__(self) -> None:
-        """Begin to read; what is done in the block must be nothing else."""
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Raise a LocalEntryError, or a ChangedError, for an error of the system."""
-        if isinstance(error, OSError):
-            if error.errno in _REPLACED:
-                raise ChangedError from error
-            raise self.unreadable(error) from error
-
-    def refused(self, reason: str) -> LocalEntryError:
-        return LocalEntryError(self.root, self.parts, reason, hint="take it out of the directory")
-
-    def unreadable(self, error: OSError) -> LocalEntryError:
-        reason = (error.strerror or str(error)).lower()
-        return LocalEntryError(
-            self.root, self.parts, f"cannot be read: {reason}", hint="give yourself read access to it"
-        )
-
-
-class _Open:
-    """A directory that is being read: what is left to read of it, and what has been read."""
-
-    def __init__(self, parts: Parts, descriptor: int, *, most: int) -> None:
-        self.parts = parts
-        self.descriptor = descriptor
-        self.version = version(os.fstat(descriptor))
-        with os.scandir(descriptor) as items:
-            found = {os.fsencode(item.name): _kind(item) for item in islice(items, most)}
-        found.pop(_LEFT_OUT, None)
-        self.left = iter(sorted(found.items()))
-        self.entries: Directory = {}
-
-
 class _Walk:
-    """Reads one directory once."""
+    """Reads one directory once; then it has its `tree`, and which objects in it are `known` and were not added."""
 
-    def __init__(self, root: str, place: _Place, batch: Batch, limits: Limits) -> None:
+    tree: Digest
+    _scan: Scan
+
+    def __init__(self, root: str, place: Place, batch: Batch, limits: Limits) -> None:
         self._root = root
         self._place = place
         self._batch = batch
         self._limits = limits
         self._entries = self._bytes = 0
-        self._open: list[_Open] = []
+        self._open: list[Listing] = []
+        self._known: list[bytes] = []
 
-    def read(self) -> Digest:
+    @property
+    def is_whole(self) -> bool:
+        return not any(self._known)
+
+    @property
+    def known(self) -> set[Digest]:
+        known = b"".join(self._known)
+        return {Digest(known[start : start + DIGEST_BYTES]) for start in range(0, len(known), DIGEST_BYTES)}
+
+    def read(self, freshness: Freshness, *, trusting: bool) -> None:
         try:
-            self._enter((), self._open_root())
-            while True:
+            descriptor = self._open_root()
+            self._scan = freshness.scan(b"tree " + os.fsencode(self._root), trusting=trusting)
+            self._enter((), descriptor)
+            while self._open:
                 above = self._open[-1]
                 item = next(above.left, None)
                 if item is not None:
                     self._take(above, *item)
                     continue
-                digest = self._leave()
-                if not self._open:
-                    return digest
-                self._open[-1].entries[above.parts[-1]] = Entry.directory(digest)
+                self.tree = self._leave()
+                if self._open:
+                    self._open[-1].entries[above.parts[-1]] = Entry.directory(self.tree)
         finally:
             for directory in self._open:
                 os.close(directory.descriptor)
+        self._scan.save()
 
     def _open_root(self) -> int:
         try:
@@ -177,22 +141,37 @@ class _Walk:
         try:
             with self._place:
                 # One more than may be there, and one that may be left out.
-                self._open.append(_Open(parts, descriptor, most=self._limits.members + 2))
+                listing = Listing(parts, descriptor, self._scan, most=self._limits.members + 2)
         except BaseException:
             os.close(descriptor)
             raise
+        self._open.append(listing)
+        if not self._may_have(listing.known_files, listing.known_bytes):
+            listing.distrust()
+        self._entries += listing.known_files
+        self._bytes += listing.known_bytes
+        self._known.append(listing.known_digests)
+
+    def _may_have(self, entries: int, size: int) -> bool:
+        return self._entries + entries <= self._limits.members and self._bytes + size <= self._limits.unpacked_bytes
 
     def _leave(self) -> Digest:
-        directory = self._open[-1]
-        self._place.parts = directory.parts
+        listing = self._open[-1]
+        self._place.parts = listing.parts
         with self._place:
-            after = os.fstat(directory.descriptor)
-        if version(after) != directory.version:
+            after = os.fstat(listing.descriptor)
+        if version(after) != listing.version:
             raise ChangedError
         os.close(self._open.pop().descriptor)
-        return self._batch.add(TREE, encode(directory.entries))
+        digest = listing.known_tree()
+        if digest is None:
+            digest = self._batch.add(TREE, encode(listing.entries))
+        else:
+            self._known.append(digest.raw)
+        listing.remember(digest)
+        return digest
 
-    def _take(self, above: _Open, name: bytes, kind: int) -> None:
+    def _take(self, above: Listing, name: bytes, kind: int) -> None:
         parts = self._place.parts = (*above.parts, name)
         self._entries += 1
         if self._entries > self._limits.members:
@@ -208,7 +187,7 @@ class _Walk:
                 raise self._place.refused(f"is more than {MAX_DEPTH} directories deep")
             self._enter(parts, self._open_below(above, name, _DIRECTORY_FLAGS))
         elif kind == stat.S_IFREG:
-            above.entries[name] = self._file(above, name)
+            self._file(above, name)
         elif kind != stat.S_IFLNK:
             raise self._place.refused(f"is {_SPECIAL.get(kind, 'no file, link or directory')}")
 
@@ -216,11 +195,11 @@ class _Walk:
         here = display(b"/".join(self._place.parts))
         return LocalTreeError(self._root, f'{problem}; the one too many is "{here}"', hint="name a smaller directory")
 
-    def _target(self, above: _Open, name: bytes) -> bytes:
+    def _target(self, above: Listing, name: bytes) -> bytes:
         with self._place:
             return os.readlink(name, dir_fd=above.descriptor)
 
-    def _file(self, above: _Open, name: bytes) -> Entry:
+    def _file(self, above: Listing, name: bytes) -> None:
         descriptor = self._open_below(above, name, _FILE_FLAGS)
         try:
             with self._place:
@@ -239,11 +218,11 @@ class _Walk:
                 raise ChangedError
         finally:
             os.close(descriptor)
-        return Entry.file(digest, size, executable=bool(before.st_mode & stat.S_IXUSR))
+        above.add(name, before, digest)
 
     def _keep(self, descriptor: int, size: int) -> tuple[Digest, int]:
         if size > _SMALL_BYTES:
-            return self._batch.add_stream(BLOB, cast("BinaryIO", _Content(self._place, descriptor, size)))
+            return self._batch.add_stream(BLOB, cast("BinaryIO", Content(self._place, descriptor, size)))
         with self._place:
             # One byte more, so that a file that has grown is seen at once.
             data = os.read(descriptor, size + 1)
@@ -251,37 +230,6 @@ class _Walk:
                 data += more
         return self._batch.add(BLOB, data), len(data)
 
-    def _open_below(self, above: _Open, name: bytes, flags: int) -> int:
+    def _open_below(self, above: Listing, name: bytes, flags: int) -> int:
         with self._place:
             return os.open(name, flags, dir_fd=above.descriptor)
-
-
-class _Content(io.RawIOBase):
-    """The bytes of a file of `size`, where errors of reading it are told from those of keeping it."""
-
-    def __init__(self, place: _Place, descriptor: int, size: int) -> None:
-        self._place = place
-        self._descriptor = descriptor
-        self._left = size
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Buffer) -> int:
-        with self._place:
-            count = os.readv(self._descriptor, [buffer])
-        self._left -= count
-        if self._left < 0:
-            raise ChangedError
-        return count
-
-
-def _kind(item: os.DirEntry[str]) -> int:
-    """The kind of an entry as in its mode, mostly from the listing alone."""
-    if item.is_file(follow_symlinks=False):
-        return stat.S_IFREG
-    if item.is_dir(follow_symlinks=False):
-        return stat.S_IFDIR
-    if item.is_symlink():
-        return stat.S_IFLNK
-    return stat.S_IFMT(item.stat(follow_symlinks=False).st_mode)

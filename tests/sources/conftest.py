@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -13,10 +14,12 @@ import pytest
 from pygit2.enums import ConfigLevel
 
 from reeval_build.model.spec import GitWorkspace
+from reeval_build.sources.freshness import Freshness
 from reeval_build.sources.git import GitRepositories
 from reeval_build.stores.local import LocalStore
 from tests.sources.repository import Repository
 from tests.sources.trees import Shown, show
+from tests.support.memory_store import MemoryStats
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 
     from reeval_build.digest import Digest
     from reeval_build.ports.objects import Objects
+    from reeval_build.ports.stats import StatCache
 
 
 @pytest.fixture(autouse=True)
@@ -82,6 +86,16 @@ def objects(tmp_path: Path) -> Iterator[Objects]:
 @pytest.fixture
 def git(tmp_path: Path) -> GitRepositories:
     return GitRepositories(tmp_path / "cache", timeout_s=30)
+
+
+def knowing_nothing() -> Freshness:
+    """No file was read before."""
+    return Freshness(MemoryStats())
+
+
+def an_hour_later(cache: StatCache) -> Freshness:
+    """Takes files that were written a moment ago for settled ones."""
+    return Freshness(cache, clock=lambda: time.time_ns() + 3600 * 10**9)
 
 
 @contextmanager

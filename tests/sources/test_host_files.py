@@ -13,7 +13,7 @@ import pytest
 
 from reeval_build.digest import BLOB
 from reeval_build.sources.host_files import HostFileError, HostFileReader
-from tests.sources.conftest import without_privileges
+from tests.sources.conftest import knowing_nothing, without_privileges
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -30,7 +30,7 @@ LONG = 64 * 1024 * 1024
 
 @pytest.fixture
 def reader(objects: Objects) -> HostFileReader:
-    return HostFileReader(objects)
+    return HostFileReader(objects, knowing_nothing())
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -180,7 +180,7 @@ class _Meddling:
 def test_what_is_kept_is_what_was_hashed(objects: Objects, tmp_path: Path, size: int) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"a" * size)
-    reader = HostFileReader(_Meddling(objects, lambda: _write(path, b"b" * size)))
+    reader = HostFileReader(_Meddling(objects, lambda: _write(path, b"b" * size)), knowing_nothing())
 
     read = reader.read(str(path))
 

@@ -14,10 +14,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from reeval_build.digest import TREE
-from reeval_build.sources.local_trees import LocalDirectories, LocalEntryError, LocalTreeError, NoLocalTreeError
+from reeval_build.sources.local_place import LocalEntryError, LocalTreeError, NoLocalTreeError
+from reeval_build.sources.local_trees import LocalDirectories
 from reeval_build.tree.directory import EMPTY, Kind, encode
-from tests.sources.conftest import without_privileges
+from tests.sources.conftest import an_hour_later, knowing_nothing, without_privileges
 from tests.sources.trees import show, write_out
+from tests.support.memory_store import MemoryStats
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -38,9 +40,14 @@ class Reader:
         self._objects = objects
 
     def digest(self, directory: Path | str) -> Digest:
-        directories: LocalTrees = LocalDirectories()
+        """What is read, and then is known, is the same."""
+        directories: LocalTrees = LocalDirectories(self._objects, an_hour_later(MemoryStats()))
         with self._objects.batch() as batch:
-            return directories.read(str(directory), batch)
+            read = directories.read(str(directory), batch)
+        with self._objects.batch() as batch:
+            assert directories.identify(str(directory), batch).tree == read
+            assert directories.read(str(directory), batch) == read
+        return read
 
     def __call__(self, directory: Path | str) -> Shown:
         return show(self._objects, self.digest(directory))
@@ -315,7 +322,7 @@ def test_what_cannot_be_read_is_named(objects: Objects, public: Path, name: str,
     (public / name).chmod(mode)
 
     with objects.batch() as batch, pytest.raises(LocalEntryError) as caught, without_privileges():
-        LocalDirectories().read(str(public), batch)
+        LocalDirectories(objects, knowing_nothing()).read(str(public), batch)
 
     assert caught.value.message == f'directory "{public}" has "{named}", which cannot be read: permission denied'
 
@@ -324,7 +331,7 @@ def test_a_directory_that_may_not_be_looked_into_is_named(objects: Objects, publ
     (public / "d").mkdir(mode=0)
 
     with objects.batch() as batch, pytest.raises(LocalEntryError) as caught, without_privileges():
-        LocalDirectories().read(str(public / "d"), batch)
+        LocalDirectories(objects, knowing_nothing()).read(str(public / "d"), batch)
 
     assert caught.value.message == f'directory "{public / "d"}" cannot be read: permission denied'
 

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import pytest
 
-from reeval_build.sources.local_trees import LocalDirectories, LocalEntryError
+from reeval_build.sources.local_place import LocalEntryError
+from reeval_build.sources.local_trees import LocalDirectories
 from reeval_build.stores.local.database import StoreAccessError
 from reeval_build.tree.directory import Kind
+from tests.sources.conftest import knowing_nothing
 from tests.sources.trees import show
 
 if TYPE_CHECKING:
@@ -69,7 +71,9 @@ class MeddledReader:
         # What was written a moment ago and what is written now may not have the same time.
         time.sleep(0.02)
         with self._objects.batch() as batch:
-            digest = LocalDirectories().read(str(self._tree), _Meddling(batch, meddle, times))
+            digest = LocalDirectories(self._objects, knowing_nothing()).read(
+                str(self._tree), _Meddling(batch, meddle, times)
+            )
         return show(self._objects, digest)
 
 
@@ -146,4 +150,4 @@ def test_an_error_of_the_store_is_not_blamed_on_the_directory(tree: Path, object
         raise StoreAccessError(tree, OSError(errno.ENOENT, "no such disk"))
 
     with pytest.raises(StoreAccessError), objects.batch() as batch:
-        LocalDirectories().read(str(tree), _Meddling(batch, fail, times=1))
+        LocalDirectories(objects, knowing_nothing()).read(str(tree), _Meddling(batch, fail, times=1))

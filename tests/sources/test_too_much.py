@@ -13,9 +13,10 @@ from reeval_build.sources.git import GitRepositories
 from reeval_build.sources.git_errors import HugeRepositoryError
 from reeval_build.sources.git_limits import GitLimits
 from reeval_build.sources.host_files import HostFileError, HostFileReader
-from reeval_build.sources.local_trees import LocalDirectories, LocalTreeError
+from reeval_build.sources.local_place import LocalTreeError
+from reeval_build.sources.local_trees import LocalDirectories
 from reeval_build.sources.npm_errors import NpmPackageError
-from tests.sources.conftest import at
+from tests.sources.conftest import at, knowing_nothing
 from tests.sources.npm_world import NEEDS_NPM, npm_world
 from tests.sources.servers import git_over_http
 
@@ -32,16 +33,16 @@ def test_a_file_may_be_as_large_as_the_limit_and_no_larger(objects: Objects, tmp
     path = tmp_path / "file"
     path.write_bytes(bytes(size))
 
-    assert HostFileReader(objects, max_bytes=size).read(str(path)).size == size
+    assert HostFileReader(objects, knowing_nothing(), max_bytes=size).read(str(path)).size == size
     with path.open("ab") as file:
         file.write(b"x")
     with pytest.raises(HostFileError, match=f"has {size + 1:,} bytes, more than the {size:,} that are read"):
-        HostFileReader(objects, max_bytes=size).read(str(path))
+        HostFileReader(objects, knowing_nothing(), max_bytes=size).read(str(path))
 
 
 def read_local(objects: Objects, path: Path, **limits: int) -> None:
     with objects.batch() as batch:
-        LocalDirectories(Limits(**limits)).read(str(path), batch)
+        LocalDirectories(objects, knowing_nothing(), limits=Limits(**limits)).read(str(path), batch)
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from reeval_build.plan.record import CellRecord
     from reeval_build.ports.engine import Cancellation
     from reeval_build.ports.records import Record
+    from reeval_build.ports.stats import KnownDirectory
 
 _ASK_AGAIN_S: Final = 0.01
 
@@ -140,3 +141,21 @@ class MemoryRecords:
                 return self._held[key]
             self._held[key] = f"thread {threading.get_ident()}"
             return None
+
+
+class MemoryStats:
+    """See `ports.stats.StatCache`."""
+
+    def __init__(self) -> None:
+        self.kept: dict[bytes, dict[bytes, KnownDirectory]] = {}
+
+    def load(self, root: bytes) -> Mapping[bytes, KnownDirectory]:
+        """See `ports.stats.StatCache.load`."""
+        return dict(self.kept.get(root, {}))
+
+    def save(self, root: bytes, found: Mapping[bytes, KnownDirectory], *, gone: Iterable[bytes] = ()) -> None:
+        """See `ports.stats.StatCache.save`."""
+        kept = self.kept.setdefault(root, {})
+        for path in gone:
+            kept.pop(path, None)
+        kept.update(found)

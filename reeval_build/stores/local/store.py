@@ -11,6 +11,7 @@ from reeval_build.stores.local.locks import remove_stale_locks
 from reeval_build.stores.local.objects import LocalObjects
 from reeval_build.stores.local.records import LocalRecords
 from reeval_build.stores.local.scratch import Scratch
+from reeval_build.stores.local.stats import LocalStats
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,6 +45,7 @@ class LocalStore:
         self.leases = Leases(self.root)
         self.objects = LocalObjects(self.root, self.database, self.leases, scratch=self.scratch)
         self.records = LocalRecords(self.database, self.leases, self.root / "locks")
+        self.stats = LocalStats(self.database)
 
     @property
     def scratch(self) -> Path:

@@ -1,0 +1,142 @@
+"""A directory of the host that is being read, beside what is known of it."""
+
+from __future__ import annotations
+
+import os
+import stat
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+import attrs
+
+from reeval_build.sources.freshness import KnownFile, as_known, files_of, row_of
+from reeval_build.sources.steady import version
+from reeval_build.tree.directory import Directory, Entry, Kind, encode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from reeval_build.digest import Digest
+    from reeval_build.paths import Parts
+    from reeval_build.ports.stats import KnownDirectory
+    from reeval_build.sources.freshness import Scan
+
+_LEFT_OUT: Final = b".git"
+
+
+class Listing:
+    """A directory that is being read: what is `left` to read of it, and what was read.
+
+    Files whose rows are those that are known are not left; `known_files` counts them, and `known_bytes` what is in
+    them.
+    """
+
+    def __init__(self, parts: Parts, descriptor: int, scan: Scan, *, most: int) -> None:
+        self.parts = parts
+        self.descriptor = descriptor
+        status = os.fstat(descriptor)
+        self.version = version(status)
+        self._device = status.st_dev
+        self._path = b"/".join(parts)
+        self._scan = scan
+        with os.scandir(descriptor) as items:
+            found = {os.fsencode(item.name): item for item in islice(items, most)}
+        found.pop(_LEFT_OUT, None)
+        self._kinds = {name: _kind(found[name]) for name in sorted(found)}
+        self._trusts = scan.trusts(self._device, descriptor)
+        self._unchanged: KnownDirectory | None = None
+        self._files: dict[bytes, KnownFile] = {}
+        self.entries: Directory = {}
+        self.known_files = self.known_bytes = 0
+        known = scan.known(self._path) if self._trusts else None
+        if known is not None:
+            self._compare(known, found)
+        self.left = self._list_left()
+
+    def _compare(self, known: KnownDirectory, found: dict[bytes, os.DirEntry[str]]) -> None:
+        names = [name for name, kind in self._kinds.items() if kind == stat.S_IFREG]
+        statuses = [found[name].stat(follow_symlinks=False) for name in names]
+        rows = [row_of(status) for status in statuses]
+        if known.names == b"\0".join(names) and known.stats == b"".join(rows):
+            # What everything here is for: no value is made of a file that is what it was.
+            self._unchanged = known
+            self.known_files = len(names)
+        else:
+            before = dict(files_of(known))
+            now = zip(names, rows, strict=True)
+            self._know({name: before[name] for name, row in now if name in before and before[name].row == row})
+            self.known_files = len(self._files)
+        self.known_bytes = sum(
+            status.st_size
+            for name, status in zip(names, statuses, strict=True)
+            if self._unchanged is not None or name in self._files
+        )
+
+    def _know(self, files: dict[bytes, KnownFile]) -> None:
+        self._files = files
+        self.entries |= {name: file.entry for name, file in files.items()}
+
+    def _list_left(self) -> Iterator[tuple[bytes, int]]:
+        all_files = self._unchanged is not None
+        kinds = self._kinds.items()
+        return iter([item for item in kinds if not (item[1] == stat.S_IFREG if all_files else item[0] in self._files)])
+
+    def distrust(self) -> None:
+        """Have everything read after all."""
+        self._unchanged = None
+        self._files, self.entries, self.known_files, self.known_bytes = {}, {}, 0, 0
+        self.left = self._list_left()
+
+    @property
+    def known_digests(self) -> bytes:
+        """The digests of files that are known, one after the other, before anything is added."""
+        if self._unchanged is not None:
+            return self._unchanged.digests
+        return b"".join(file.digest.raw for file in self._files.values())
+
+    def add(self, name: bytes, status: os.stat_result, digest: Digest) -> None:
+        """A file that was read, and what it was before and after that."""
+        executable = bool(status.st_mode & stat.S_IXUSR)
+        self.entries[name] = Entry.file(digest, status.st_size, executable=executable)
+        if self._trusts and status.st_dev == self._device and self._scan.is_settled(status):
+            self._files[name] = KnownFile(row_of(status), digest)
+
+    def known_tree(self) -> Digest | None:
+        """The object of the directory if it is known; when it is not, `entries` has all there is."""
+        known = self._unchanged
+        if known is None:
+            return None
+        if known.tree is not None and known.rest == self._encoded_rest():
+            return known.tree
+        self._unchanged = None
+        self._know(dict(files_of(known)))
+        return None
+
+    def remember(self, tree: Digest) -> None:
+        """Say what the directory is, for the next time."""
+        if self._unchanged is not None:
+            self._scan.found(self._path, self._unchanged)
+        elif self._trusts:
+            is_whole = len(self._files) == sum(_is_file(entry) for entry in self.entries.values())
+            found = as_known(self._files)
+            if is_whole:
+                found = attrs.evolve(found, rest=self._encoded_rest(), tree=tree)
+            self._scan.found(self._path, found)
+
+    def _encoded_rest(self) -> bytes:
+        return encode({name: entry for name, entry in self.entries.items() if not _is_file(entry)})
+
+
+def _is_file(entry: Entry) -> bool:
+    return entry.kind in {Kind.FILE, Kind.EXECUTABLE}
+
+
+def _kind(item: os.DirEntry[str]) -> int:
+    """The kind of an entry as in its mode, mostly from the listing alone."""
+    if item.is_file(follow_symlinks=False):
+        return stat.S_IFREG
+    if item.is_dir(follow_symlinks=False):
+        return stat.S_IFDIR
+    if item.is_symlink():
+        return stat.S_IFLNK
+    return stat.S_IFMT(item.stat(follow_symlinks=False).st_mode)
