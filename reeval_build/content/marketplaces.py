@@ -26,9 +26,10 @@ _REPOSITORY: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._][A-Za-z0
 _PACKAGE: Final = re.compile(r"(@[A-Za-z0-9~_][A-Za-z0-9._~-]*/)?[A-Za-z0-9~_][A-Za-z0-9._~-]*")
 _VERSION: Final = re.compile(r"[A-Za-z0-9^~<>=*.+|_ -]{1,100}")
 # Only servers: an entry that someone else wrote must not name a file or a helper program of the host. No user and
-# no password before a host, except the user of ssh.
+# no password before a host, except the user of ssh; and none begins with "-", for a client may take it for an option.
+_HOST: Final = r"[^\s@/:-][^\s@/:]*"
 _GIT_URL: Final = re.compile(
-    r"(https?://[^\s@/:]+(:\d+)?/\S+|ssh://([\w.-]+@)?[^\s@/:]+(:\d+)?/\S+|[\w.]+@[\w.-]+:[^\s/]\S*)"
+    rf"(https?://{_HOST}(:\d+)?/\S+|ssh://(\w[\w.-]*@)?{_HOST}(:\d+)?/\S+|\w[\w.]*@\w[\w.-]*:[^\s/-]\S*)"
 )
 _REGISTRY: Final = re.compile(r"https?://[^\s@/:?#]+(:\d+)?(/[^\s?#]*)?")
 
