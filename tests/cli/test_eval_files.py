@@ -456,8 +456,8 @@ def test_cells_that_differ_in_what_their_sandbox_is_called_are_several(project: 
             ),
         ),
         (
-            '"sandbox": docker(root=True)',
-            f'root of docker() in evaluate("x") {NOT_YET}; everything in a sandbox runs as root without it',
+            '"sandbox": docker(engine="podman")',
+            f'podman() in evaluate("x") {NOT_YET}; docker() with the same options is',
         ),
         ('"sandbox": docker(colour="red")', 'sandbox in evaluate("x"): docker() has no option colour'),
         (
