@@ -52,9 +52,10 @@ def build(
     with opened(settings) as app:
         graph = app.plan(cells)
         outcome = app.build(graph, Progress(graph))
-    if record_dir is not None:
-        write_records(outcome, record_dir)
     click.echo(outcome_json(outcome) if as_json else outcome_text(outcome))
     for failure in failures(outcome):
         say(failure)
+    # Last: when it cannot be done, what was built is said all the same.
+    if record_dir is not None:
+        write_records(outcome, record_dir)
     return INFRA if failures(outcome) else 0

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 import attrs
 
+from reeval_build.digest import Domain
 from reeval_build.execute.recording import records_of
 
 if TYPE_CHECKING:
@@ -15,6 +16,11 @@ if TYPE_CHECKING:
 
     from reeval_build.execute.outcome import Outcome
     from reeval_build.plan.record import CellRecord
+
+LONG_NAME: Final = Domain("name of a cell", 1)
+# Of the 255 that file systems allow; what programs put behind a name while they write has room.
+_MAX_BYTES: Final = 200
+_MARK_DIGITS: Final = 16
 
 
 def write_records(outcome: Outcome, directory: Path) -> None:
@@ -35,5 +41,12 @@ def record_json(record: CellRecord) -> str:
 
 
 def directory_name(cell: str) -> str:
-    """The name of a cell as that of a directory: a slash, and what else a path cannot have, is percent-encoded."""
-    return quote(cell, safe=" !#$&'()+,;=@[]^`{}~:")
+    """The name of a cell as that of a directory: a slash, and what else a path cannot have, is percent-encoded.
+
+    One that is too long for a path is cut, and ends in a digest of all of it.
+    """
+    name = quote(cell, safe=" !#$&'()+,;=@[]^`{}~:")
+    if len(name) <= _MAX_BYTES:
+        return name
+    mark = LONG_NAME.digest(cell.encode()).hex[:_MARK_DIGITS]
+    return f"{name[: _MAX_BYTES - _MARK_DIGITS - 1]}~{mark}"

@@ -112,13 +112,29 @@ def test_a_cell_with_a_slash_in_its_name_is_one_directory(
     assert listing(tmp_path / "records") == ["base@..%2F..%2Fopencode", "base@..%2F..%2Fopencode/record.json"]
 
 
-def test_a_directory_that_cannot_be_written_is_said_in_one_line(
+def test_cells_whose_names_are_too_long_for_a_path_have_a_directory_each(
+    project: Project, reeval: ReevalBuild, tmp_path: Path
+) -> None:
+    children = [
+        {"type": "eval", "name": "n" * 300 + end, "mode": "run", "options": {"env": {"A": end}}} for end in "ab"
+    ]
+    project.write("tree.json", json.dumps({"children": children}))
+
+    built, found = records(reeval, tmp_path / "records", "tree.json", "--sandbox", "fake")
+
+    assert [len(name) for name in found] == [200, 200]
+    assert sorted(record["name"] for record in found.values()) == sorted(cell["name"] for cell in built.value["cells"])
+
+
+def test_a_directory_that_cannot_be_written_is_said_in_one_line_after_what_was_built(
     project: Project, reeval: ReevalBuild, tmp_path: Path
 ) -> None:
     project.define('base = define_environment("base", {"sandbox": fake_sandbox()})')
     (tmp_path / "records").write_text("")
 
     reeval("build", "--record-dir", str(tmp_path / "records"), code=2)
-    (message,) = reeval("build", "--record-dir", str(tmp_path / "records" / "below"), code=3).messages
+    done = reeval("build", "--record-dir", str(tmp_path / "records" / "below"), code=3)
 
+    (message,) = done.messages
     assert message.endswith("Not a directory")
+    assert "0 failed" in done.stdout
