@@ -217,7 +217,7 @@ def _compose(store: LocalStore, shelf: _Shelf, engines: Engines, host: _Host) ->
         private=shelf.private,
         records=store.records,
         engines=engines,
-        git=_LazyGit(store),
+        git=_LazyGit(store, cancel),
         host_files=host.files,
         packages=_LazyPackages(store, cancel),
         local_trees=host.trees,
@@ -291,8 +291,9 @@ _ENGINES: Final[dict[str, Callable[[LocalStore, Objects], Engine]]] = {"docker":
 class _LazyGit:
     """Reads git repositories with a library that is loaded when the first one is read."""
 
-    def __init__(self, store: LocalStore) -> None:
+    def __init__(self, store: LocalStore, cancel: Cancellation) -> None:
         self._store = store
+        self._cancel = cancel
         self._made: GitTrees | None = None
         self._guard = threading.Lock()
 
@@ -310,7 +311,7 @@ class _LazyGit:
             if self._made is None:
                 from reeval_build.sources.git import GitRepositories
 
-                self._made = GitRepositories(self._store.git)
+                self._made = GitRepositories(self._store.git, cancel=self._cancel)
             return self._made
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from reeval_build.digest import Digest
     from reeval_build.model.spec import GitWorkspace
+    from reeval_build.ports.engine import Cancellation
     from reeval_build.ports.objects import Batch
 
 _TIMEOUT_S: Final = 60.0
@@ -44,12 +45,21 @@ class GitRepositories:
         cache: where fetched repositories are kept; it may be removed at any time when nothing runs.
         timeout_s: for how long a host may keep silent. It holds for the whole process: libgit2 has one such setting.
         limits: how much may be in a repository.
+        cancel: ends a fetch when it is set, unless the host is silent: then its time must be over.
     """
 
-    def __init__(self, cache: Path, *, timeout_s: float = _TIMEOUT_S, limits: GitLimits = GENEROUS) -> None:
+    def __init__(
+        self,
+        cache: Path,
+        *,
+        timeout_s: float = _TIMEOUT_S,
+        limits: GitLimits = GENEROUS,
+        cancel: Cancellation | None = None,
+    ) -> None:
         self._cache = cache
         self._timeout_s = timeout_s
         self._limits = limits
+        self._cancel = cancel
         self._tips: dict[tuple[str, str], _Tip] = {}
 
     def resolve(self, workspace: GitWorkspace) -> ResolvedTree:
@@ -87,7 +97,9 @@ class GitRepositories:
         return reader.keep(reader.read(tree))
 
     def _fetched(self, workspace: GitWorkspace) -> FetchedRepository:
-        return FetchedRepository(self._cache, workspace, timeout_s=self._timeout_s, limits=self._limits)
+        return FetchedRepository(
+            self._cache, workspace, timeout_s=self._timeout_s, limits=self._limits, cancel=self._cancel
+        )
 
     def _objects(self, workspace: GitWorkspace, repository: str) -> GitObjects:
         return GitObjects(workspace, repository, limits=self._limits)

@@ -6,13 +6,15 @@ import fcntl
 import os
 import shutil
 import tempfile
-from contextlib import contextmanager
+import time
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pygit2
 
 from reeval_build.digest import Domain
+from reeval_build.errors import CancelledError
 from reeval_build.sources.git_errors import EmptyRepositoryError, FetchCacheError, GitSourceError, NoSuchRefError
 from reeval_build.sources.git_objects import GitObjects
 from reeval_build.sources.git_refs import as_abbreviation, as_commit
@@ -22,12 +24,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from reeval_build.model.spec import GitWorkspace
+    from reeval_build.ports.engine import Cancellation
     from reeval_build.sources.git_limits import GitLimits
     from reeval_build.sources.git_refs import Tip
 
 _URL: Final = Domain("git url", 1)
 _FETCHED: Final = "refs/fetched"
 _KNOWN: Final = "refs/commits"
+_ASK_AGAIN_S: Final = 0.05
 
 # A pack is durable before its name is, and so before anything that points into it.
 pygit2.settings.enable_fsync_gitdir(value=True)
@@ -41,10 +45,19 @@ class FetchedRepository:
     object is here has its whole tree here, and a process that is killed leaves nothing but a directory to sweep up.
     """
 
-    def __init__(self, cache: Path, workspace: GitWorkspace, *, timeout_s: float, limits: GitLimits) -> None:
+    def __init__(
+        self,
+        cache: Path,
+        workspace: GitWorkspace,
+        *,
+        timeout_s: float,
+        limits: GitLimits,
+        cancel: Cancellation | None = None,
+    ) -> None:
         self._workspace = workspace
         self._timeout_s = timeout_s
         self._limits = limits
+        self._cancel = cancel
         self._home = cache.absolute() / _URL.digest(workspace.url.encode()).hex
         self._path = self._home / "repository"
 
@@ -62,6 +75,7 @@ class FetchedRepository:
         Raises:
             GitSourceError: when it cannot be had.
             FetchCacheError: when it cannot be kept.
+            CancelledError: when the run is told to stop while another process fetches, or the host sends.
         """
         try:
             return self._fetch_commit()
@@ -90,7 +104,11 @@ class FetchedRepository:
 
     def _find(self, repository: Path) -> tuple[Connection, Tip | None]:
         connection = Connection(
-            self._workspace, pygit2.Repository(repository), timeout_s=self._timeout_s, limits=self._limits
+            self._workspace,
+            pygit2.Repository(repository),
+            timeout_s=self._timeout_s,
+            limits=self._limits,
+            cancel=self._cancel,
         )
         if not connection.offer.references:
             raise EmptyRepositoryError(self._workspace)
@@ -168,12 +186,22 @@ class FetchedRepository:
     def _locked(self) -> Iterator[None]:
         descriptor = os.open(self._home / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            self._wait_for(descriptor)
             yield
         finally:
             # Closing would not do while a child that was forked meanwhile holds a copy.
             fcntl.flock(descriptor, fcntl.LOCK_UN)
             os.close(descriptor)
+
+    def _wait_for(self, descriptor: int) -> None:
+        """Hold the lock. Raises CancelledError when the run is told to stop while another process has it."""
+        while True:
+            with suppress(BlockingIOError):
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return
+            if self._cancel is not None and self._cancel.is_set():
+                raise CancelledError
+            time.sleep(_ASK_AGAIN_S)
 
 
 def _fetch_exactly(connection: Connection, commit: str) -> bool:

@@ -10,12 +10,14 @@ from urllib.parse import urlsplit
 import pygit2
 from pygit2.enums import CredentialType
 
+from reeval_build.errors import CancelledError
 from reeval_build.sources.git_errors import AccessRefusedError, HugeRepositoryError, TokenNotSetError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from reeval_build.model.spec import GitWorkspace
+    from reeval_build.ports.engine import Cancellation
 
 _Credentials = pygit2.Username | pygit2.UserPass | pygit2.Keypair
 
@@ -42,10 +44,13 @@ class Host(pygit2.RemoteCallbacks):
     It asks who we are again for as long as the host refuses, so each way is offered once and then access is refused.
     """
 
-    def __init__(self, workspace: GitWorkspace, token: str | None, *, most_bytes: int) -> None:
+    def __init__(
+        self, workspace: GitWorkspace, token: str | None, *, most_bytes: int, cancel: Cancellation | None
+    ) -> None:
         super().__init__()
         self._workspace = workspace
         self._most_bytes = most_bytes
+        self._cancel = cancel
         self._tokens = iter([] if token is None else [token])
         self._keys: Iterator[_Credentials] | None = None
 
@@ -71,8 +76,14 @@ class Host(pygit2.RemoteCallbacks):
 
     def transfer_progress(self, stats: pygit2.remotes.TransferProgress) -> None:
         """See pygit2."""
+        self.sideband_progress("")
         if stats.received_bytes > self._most_bytes:
             raise HugeRepositoryError(self._workspace, f"sends more than the {self._most_bytes:,} bytes allowed")
+
+    def sideband_progress(self, string: str) -> None:  # noqa: ARG002 - pygit2's
+        """See pygit2. Raises CancelledError when the run was told to stop."""
+        if self._cancel is not None and self._cancel.is_set():
+            raise CancelledError
 
     def _next_token(self, url: str) -> str:
         if self._workspace.token is None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from reeval_build.model.spec import GitWorkspace
+    from reeval_build.ports.engine import Cancellation
     from reeval_build.sources.git_limits import GitLimits
 
 EVERYTHING: Final = 2**31 - 1
@@ -51,13 +52,20 @@ class Connection:
     """
 
     def __init__(
-        self, workspace: GitWorkspace, repository: pygit2.Repository, *, timeout_s: float, limits: GitLimits
+        self,
+        workspace: GitWorkspace,
+        repository: pygit2.Repository,
+        *,
+        timeout_s: float,
+        limits: GitLimits,
+        cancel: Cancellation | None = None,
     ) -> None:
         # Of the whole process, like the timeouts of `socket`; libgit2 has no others.
         pygit2.settings.server_connect_timeout = pygit2.settings.server_timeout = int(timeout_s * 1000)
         self._workspace = workspace
         self._timeout_s = timeout_s
         self._limits = limits
+        self._cancel = cancel
         self._token = read_token(workspace)
         with self._explained():
             # Anonymous, so that no URL is written into the repository's configuration.
@@ -67,12 +75,17 @@ class Connection:
         self.offer = Offer({head.name: str(head.oid) for head in heads if head.name is not None})
 
     def fetch(self, *specifications: str, depth: int) -> None:
-        """Fetch references or object ids into the repository. Raises GitSourceError."""
+        """Fetch references or object ids into the repository.
+
+        Raises:
+            GitSourceError: when they cannot be had.
+            CancelledError: when the run is told to stop while the host sends.
+        """
         with self._explained():
             self._remote.fetch(list(specifications), callbacks=self._callbacks(), depth=depth, proxy=True)
 
     def _callbacks(self) -> Host:
-        return Host(self._workspace, self._token, most_bytes=self._limits.received_bytes)
+        return Host(self._workspace, self._token, most_bytes=self._limits.received_bytes, cancel=self._cancel)
 
     @contextmanager
     def _explained(self) -> Iterator[None]:

@@ -6,18 +6,19 @@ import os
 import random
 import signal
 import time
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.sources.npm_registry import npm_registry
 from tests.sources.npm_world import NEEDS_NPM
-from tests.support.cli import assert_nothing_is_left, finish
+from tests.sources.servers import silent_server
+from tests.support.cli import assert_nothing_is_left, finish, kill
 from tests.support.waiting import wait_until
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.support.cli import ReevalBuild
     from tests.support.projects import Project
 
@@ -88,6 +89,32 @@ def test_a_plan_that_waits_for_a_registry_is_stopped_and_leaves_no_npm(reeval: R
     assert stopped.messages == ["reeval: stopped; what was finished is kept"]
     assert_nothing_is_left(reeval.store)
     assert list((reeval.store / "npm" / "incoming").iterdir()) == []
+
+
+def test_a_plan_that_waits_for_the_fetch_of_another_process_is_stopped_at_once(
+    reeval: ReevalBuild, project: Project
+) -> None:
+    with silent_server() as port:
+        workspace = f'git("http://127.0.0.1:{port}/app.git", ref="{"a" * 40}")'
+        project.define(f'one = define_environment("one", {{"sandbox": fake_sandbox(), "workspace": {workspace}}})')
+        fetching = reeval.start("build")
+        try:
+            wait_until(lambda: any((reeval.store / "git").glob("*/incoming-*")))
+            waiting = reeval.start("build")
+            wait_until(lambda: any(reeval.store.glob("git/*/lock")) and _has_open(waiting.pid, "/lock"))
+
+            os.kill(waiting.pid, signal.SIGINT)
+
+            assert finish(waiting).code == 130
+            assert fetching.poll() is None
+        finally:
+            kill(fetching)
+
+
+def _has_open(pid: int, ending: str) -> bool:
+    with suppress(OSError):
+        return any(str(link.readlink()).endswith(ending) for link in Path(f"/proc/{pid}/fd").iterdir())
+    return False
 
 
 def test_more_ctrl_c_does_no_harm(reeval: ReevalBuild, signals: Path) -> None:
