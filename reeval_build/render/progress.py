@@ -22,7 +22,7 @@ _MANY: Final = 5
 def warn(graph: Graph) -> None:
     """Say what the plan warns of."""
     for warning in graph.warnings:
-        click.echo(f"reeval: {warning}", err=True)
+        click.echo(f"reeval: warning: {warning}", err=True)
 
 
 class Progress:

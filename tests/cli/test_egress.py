@@ -18,7 +18,7 @@ SPEC = '{{"sandbox": fake_sandbox(), "egress": {}, "setup": ["echo a > a", "echo
 
 def warning(name: str, file: str = "env.py") -> str:
     return (
-        f'reeval: {file}: egress of the environment "{name}" is recorded, not enforced: '
+        f'reeval: warning: {file}: egress of the environment "{name}" is recorded, not enforced: '
         "steps and `run` have the engine's own network"
     )
 

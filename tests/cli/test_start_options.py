@@ -132,6 +132,6 @@ def test_a_time_for_starting_is_ignored_and_warned_of(project: Project, reeval: 
     done = reeval("graph", env={"DOCKER_HOST": "unix:///nowhere.sock"})
 
     assert done.messages[0] == (
-        'reeval: env.py: start_timeout of the sandbox of the environment "one" is ignored: an engine that does not '
-        "answer in time is a failure anyway"
+        'reeval: warning: env.py: start_timeout of the sandbox of the environment "one" is ignored: an engine '
+        "that does not answer in time is a failure anyway"
     )

@@ -105,7 +105,7 @@ def test_a_ref_that_may_move_is_warned_of_and_a_commit_or_a_version_is_not(
     said = "results are not comparable over time; uncommitted changes are not included"
     head = f'env.py: git("app") has no ref, so it is whatever HEAD is now: {said}'
     branch = f'env.py: git("app") has the ref "main", neither a full commit id nor a version tag: {said}'
-    assert sorted(built.messages) == sorted([f"reeval: {branch}", f"reeval: {head}"])
+    assert sorted(built.messages) == sorted([f"reeval: warning: {branch}", f"reeval: warning: {head}"])
     warnings = {name: record.warnings for name, record in cell_records(built, reeval.store).items()}
     assert warnings == {"none@fake": (), "e0@fake": (head,), "e1@fake": (branch,), "e2@fake": (), "e3@fake": ()}
 
