@@ -89,7 +89,7 @@ def _had(answer: Result | InfraError) -> Result:
 def _of_plugin(source: PluginSource, answer: FetchedSource | InfraError) -> FetchedSource:
     """Rule: reeval's documentation, "Errors": a local plugin that is not there is a mistake of its author."""
     if isinstance(source, LocalPlugin) and isinstance(answer, NoSuchDirectoryError):
-        raise ContentError(called_plugin(source), "", "is no directory") from answer
+        raise ContentError(called_plugin(source), "", "is no directory", hint="check its spelling") from answer
     return _had(answer)
 
 

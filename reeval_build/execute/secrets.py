@@ -18,12 +18,14 @@ class MissingSecretError(InfraError):
 
     category: ClassVar[str] = "secret"
 
-    def __init__(self, missing: Sequence[tuple[str, Sequence[str]]]) -> None:
+    def __init__(self, missing: Sequence[tuple[str, Sequence[str]]], *, may_be_optional: bool) -> None:
         needs = "; ".join(f"{place} needs the host variable {' or '.join(variables)}" for place, variables in missing)
-        if len(missing) == 1:
-            super().__init__(f"{needs}, which is not set", hint="export it, or make the secret optional")
+        is_one = len(missing) == 1
+        optional = f", or make the secret{'' if is_one else 's'} optional" if may_be_optional else ""
+        if is_one:
+            super().__init__(f"{needs}, which is not set", hint=f"export it{optional}")
         else:
-            super().__init__(f"{needs}, none of which is set", hint="export them, or make the secrets optional")
+            super().__init__(f"{needs}, none of which is set", hint=f"export them{optional}")
         self.missing = tuple(missing)
 
 
@@ -61,7 +63,7 @@ def reveal(views: Iterable[SecretView], variables: Mapping[str, str]) -> dict[st
         else:
             values[view.name] = variables[variable]
     if missing:
-        raise MissingSecretError(missing)
+        raise MissingSecretError(missing, may_be_optional=True)
     return values
 
 

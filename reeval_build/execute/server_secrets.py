@@ -37,5 +37,6 @@ def reveal_servers(secrets: Iterable[ServerSecret], variables: Mapping[str, str]
             else:
                 values[variable] = value
     if missing:
-        raise MissingSecretError(missing)
+        # One that is part of a template cannot be.
+        raise MissingSecretError(missing, may_be_optional=False)
     return values

@@ -70,6 +70,8 @@ def _in_file(target: str) -> tuple[Found, ...]:
     if target != _STANDARD_INPUT:
         if not path.exists():
             raise PlanError(f"{shown}: there is no such file or directory")
+        if path.is_dir():
+            raise PlanError(f"{shown}: is a directory; FILE::NAME names an environment of one file")
         if not path.is_file() or path.suffix not in {".py", ".json"}:
             raise PlanError(f"{shown}: a target is a .py or .json file, a directory, FILE::NAME, or - for JSON")
     found = _of_file(path, shown)

@@ -118,6 +118,8 @@ def test_a_secure_servers_secrets_are_placeholders_and_must_be_there_when_a_comm
 
     assert "mcp.crm (Authorization) needs the host variable CRM_TOKEN" in unset
     assert "mcp.crm (X-Key) needs the host variable CRM_KEY" in unset
+    assert unset.endswith(", none of which is set (export them)")
+    assert partly.endswith(", which is not set (export it)")
     assert "CRM_TOKEN" not in partly
     assert VALUE not in done.stdout
     assert done.stdout.count("reeval-secret-mcp-") == 2

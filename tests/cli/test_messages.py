@@ -352,16 +352,24 @@ def test_a_target_that_is_not_there_is_named(project: Project, reeval: ReevalBui
     assert refused(reeval, target) == [f"{path}: there is no such file or directory"]
 
 
-@pytest.mark.parametrize("target", ["env.txt", "env.txt::one", "env", "directory::one"])
+@pytest.mark.parametrize("target", ["env.txt", "env.txt::one", "env"])
 def test_a_target_of_another_kind_is_refused(project: Project, reeval: ReevalBuild, target: str) -> None:
     project.write("env.txt", FINE)
     project.write("env", FINE)
-    (project.directory / "directory").mkdir()
     path = target.partition("::")[0]
 
     assert refused(reeval, target) == [
         f"{path}: a target is a .py or .json file, a directory, FILE::NAME, or - for JSON"
     ]
+
+
+@pytest.mark.parametrize("command", [["build", "evals::one"], ["run", "evals::one@fake", "--", "true"]])
+def test_a_name_in_a_directory_is_refused(project: Project, reeval: ReevalBuild, command: list[str]) -> None:
+    project.define(FINE, path="evals/env.py")
+
+    done = reeval(*command, code=2)
+
+    assert done.messages == ["reeval: evals: is a directory; FILE::NAME names an environment of one file"]
 
 
 def test_a_directory_without_definitions_is_refused(project: Project, reeval: ReevalBuild) -> None:

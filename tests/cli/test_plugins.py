@@ -134,7 +134,7 @@ def test_a_part_that_a_harness_does_not_load_is_refused_unless_only_leaves_it_ou
         ({".claude-plugin/plugin.json": "{"}, "", "is not JSON"),
         ({".claude-plugin/plugin.json": "{}"}, "", "has no name"),
         ({".claude-plugin/plugin.json": '{"name": "../x"}'}, "", 'has the name "../x"'),
-        ({}, "", "is no directory"),
+        ({}, "", "is no directory (check its spelling)"),
     ],
     ids=["only", "no manifest", "malformed", "nameless", "hostile name", "missing"],
 )

@@ -305,3 +305,19 @@ def has_records(root: Path) -> bool:
 def keys_of_records(root: Path) -> list[Digest]:
     with closing(sqlite3.connect(root / "store.sqlite")) as database:
         return [Digest(row[0]) for row in database.execute("SELECT key FROM records")]
+
+
+def test_a_process_that_waits_for_itself_says_so(store: LocalStore) -> None:
+    key = BLOB.digest(b"k")
+    stopped = threading.Event()
+    stopped.set()
+    owners: list[str] = []
+
+    with (
+        store.records.exclusive(key, cancel=threading.Event(), waiting=owners.append),
+        pytest.raises(CancelledError),
+        store.records.exclusive(key, cancel=stopped, waiting=owners.append),
+    ):
+        pytest.fail("it is held already")
+
+    assert owners == ["another node of this build"]

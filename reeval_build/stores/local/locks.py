@@ -26,7 +26,7 @@ def exclusive(path: Path, *, cancel: Cancellation, waiting: Callable[[str], None
     descriptor = _acquire(path, cancel, waiting)
     try:
         os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"process {os.getpid()} on {socket.gethostname()}".encode(), 0)
+        os.pwrite(descriptor, _this_process().encode(), 0)
         yield
     finally:
         # A file that stays behind is not held, and removed with the other stale ones.
@@ -61,7 +61,7 @@ def _acquire(path: Path, cancel: Cancellation, waiting: Callable[[str], None]) -
         except BlockingIOError:
             if not said:
                 said = True
-                waiting(os.pread(descriptor, 200, 0).decode("utf-8", "replace") or "another process")
+                waiting(_holder(os.pread(descriptor, 200, 0).decode("utf-8", "replace")))
             os.close(descriptor)
             if cancel.wait(_ASK_AGAIN_S):
                 raise CancelledError from None
@@ -69,6 +69,15 @@ def _acquire(path: Path, cancel: Cancellation, waiting: Callable[[str], None]) -
         if _is_still_at(descriptor, path):
             return descriptor
         os.close(descriptor)
+
+
+def _this_process() -> str:
+    return f"process {os.getpid()} on {socket.gethostname()}"
+
+
+def _holder(written: str) -> str:
+    """Who holds a file, for people; a holder that has not said so yet is some process."""
+    return "another node of this build" if written == _this_process() else written or "another process"
 
 
 def _is_still_at(descriptor: int, path: Path) -> bool:
