@@ -9,8 +9,10 @@ import click
 
 from reeval_build.app import opened_store
 from reeval_build.cli.boundary import INFRA
-from reeval_build.cli.options import AS_JSON, STORE
+from reeval_build.cli.options import AS_JSON, STORE, as_bytes, as_days
 from reeval_build.render.cache import (
+    collected_json,
+    collected_text,
     findings_json,
     findings_text,
     stats_json,
@@ -18,6 +20,8 @@ from reeval_build.render.cache import (
     usage_json,
     usage_text,
 )
+from reeval_build.stores.local.collect import collect
+from reeval_build.stores.local.limits import Limits
 from reeval_build.stores.local.usage import stats_of, usage_of
 from reeval_build.stores.local.verify import verify as verify_store
 
@@ -30,7 +34,8 @@ if TYPE_CHECKING:
 Examples:
   reeval-build cache du                 how much room it takes
   reeval-build cache stats --json       what is in it, for a program
-  reeval-build cache verify --repair    drop what cannot be read"""
+  reeval-build cache verify --repair    drop what cannot be read
+  reeval-build cache gc --budget 20G    keep what is worth most"""
 )
 def cache() -> None:
     """Look at the store, check it, and get room back. Other processes may use it meanwhile."""
@@ -88,3 +93,33 @@ def verify(store: Path | None, *, as_json: bool, repair: bool) -> int:
         findings = verify_store(opened, repair=repair, cancel=threading.Event())
     click.echo(findings_json(findings) if as_json else findings_text(findings))
     return 0 if findings.is_sound else INFRA
+
+
+@cache.command(
+    epilog="""\b
+Examples:
+  reeval-build cache gc                                   what no record needs
+  reeval-build cache gc --budget 20G --dry-run            what would go to have 20 GiB of results
+  reeval-build cache gc --older-than 30d --keep-free 10G"""
+)
+@STORE
+@AS_JSON
+@click.option(
+    "--budget", "budget_bytes", callback=as_bytes, help="Have objects of this many bytes at most, such as 20G."
+)
+@click.option(
+    "--older-than", "older_than_days", callback=as_days, help="Remove what nobody used for so long, such as 30d."
+)
+@click.option(
+    "--keep-free", "keep_free_bytes", callback=as_bytes, help="Have this much free on the store's file system."
+)
+@click.option("--dry-run", is_flag=True, help="Say what would go, and remove nothing.")
+def gc(store: Path | None, *, as_json: bool, dry_run: bool, **limits: int | None) -> None:
+    """Get room back from the store: remove what no record needs, and results by the rules that are given.
+
+    What is worth least goes first: the seconds it took for each byte it takes, half of that for each week that nobody
+    used it. What a process uses that runs now stays, whatever the rules say, and is listed.
+    """
+    with opened_store(store) as opened:
+        collected = collect(opened, Limits(**limits), dry_run=dry_run, cancel=threading.Event())
+    click.echo(collected_json(collected) if as_json else collected_text(collected))

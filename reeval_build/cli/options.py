@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -12,9 +13,13 @@ import click
 
 from reeval_build.app import Settings
 from reeval_build.model.harnesses import HARNESSES
+from reeval_build.model.sizes import size_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+_DAYS: Final = re.compile("([0-9]{1,5})([dw])")
+_DAYS_OF: Final = {"d": 1, "w": 7}
 
 TARGETS: Final = click.argument("targets", nargs=-1, metavar="[TARGET]...")
 
@@ -48,6 +53,24 @@ class _Directory(click.Path):
         if value == "":
             self.fail("it is empty", param, ctx)
         return super().convert(value, param, ctx)
+
+
+def as_bytes(_context: click.Context, _option: click.Parameter, value: str | None) -> int | None:
+    """The bytes of an option such as `512m` or `20G`."""
+    size = size_bytes(value)
+    if value is not None and size is None:
+        raise click.BadParameter(f"{value!r} is not a size such as 512m or 20G.")
+    return size
+
+
+def as_days(_context: click.Context, _option: click.Parameter, value: str | None) -> int | None:
+    """The days of an option such as `30d` or `4w`."""
+    if value is None:
+        return None
+    found = _DAYS.fullmatch(value)
+    if found is None:
+        raise click.BadParameter(f"{value!r} is not a number of days or weeks such as 30d or 4w.")
+    return int(found[1]) * _DAYS_OF[found[2]]
 
 
 STORE: Final = click.option(

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
+    from reeval_build.stores.local.collect import Collected
+    from reeval_build.stores.local.limits import Candidate
     from reeval_build.stores.local.usage import Stats, Usage
     from reeval_build.stores.local.verify import Findings
 
@@ -108,6 +110,52 @@ def findings_json(findings: Findings) -> str:
         },
         indent=2,
     )
+
+
+def collected_text(collected: Collected) -> str:
+    """A line for each record that went, or stayed because it is used, then the sum."""
+    lines = [
+        f"{one.record.phase} {one.record.key.short}  {rule}; took {one.record.seconds:.1f} s, {_ago(one.age_days)}"
+        for one, rule in collected.evicted
+    ]
+    lines += [
+        f"{one.record.phase} {one.record.key.short}  kept: in use by {printable(one.owner or '')}"
+        for one in collected.held
+    ]
+    verb = "would remove" if collected.dry_run else "removed"
+    what = f"{len(collected.evicted)} of {len(collected.evicted) + collected.kept} records, {collected.objects} objects"
+    return "\n".join(
+        [*lines, f"{verb} {what}, {size_short(collected.freed_bytes)}; {size_short(collected.left_bytes)} left"]
+    )
+
+
+def collected_json(collected: Collected) -> str:
+    """One object. The shape is in `docs/reference/json.md`."""
+    return json.dumps(
+        {
+            "dry_run": collected.dry_run,
+            "evicted": [{**_of_record(one), "rule": rule} for one, rule in collected.evicted],
+            "held": [{**_of_record(one), "owner": one.owner} for one in collected.held],
+            "kept": collected.kept,
+            "objects": collected.objects,
+            "freed_bytes": collected.freed_bytes,
+            "left_bytes": collected.left_bytes,
+        },
+        indent=2,
+    )
+
+
+def _of_record(one: Candidate) -> dict[str, object]:
+    return {
+        "key": one.record.key.hex,
+        "phase": one.record.phase,
+        "seconds": round(one.record.seconds, _DIGITS),
+        "age_days": one.age_days,
+    }
+
+
+def _ago(days: int) -> str:
+    return "used today" if days == 0 else f"last used {days} {'day' if days == 1 else 'days'} ago"
 
 
 def size_short(size: int) -> str:

@@ -154,21 +154,21 @@ def _of_any_phase(value: dict[str, Any]) -> dict[str, Any]:
     return {**value, "phases": list(value.get("phases", {}).values())}
 
 
-@pytest.mark.parametrize("command", ["du", "stats"])
+@pytest.mark.parametrize("command", [["du"], ["stats"], ["gc", "--budget=0"]], ids=lambda words: words[0])
 def test_a_command_about_the_store_prints_the_keys_that_the_page_says(command, quickstart, reader):
-    build = ["reeval-build", "run", "--sandbox=fake", "environments.py::base@fake", "--", "reeval-build", "cache"]
-    # What is in use is only shown while something uses it.
-    done = subprocess.run(
-        [*build, command, "--json", f"--store={quickstart / 'store'}"],
-        cwd=quickstart,
-        env={**reader, "REEVAL_BUILD_HOME": str(quickstart / "store")},
-        capture_output=True,
-        check=True,
+    store = quickstart / "store"
+    environment = {**reader, "REEVAL_BUILD_HOME": str(store)}
+    subprocess.run(
+        ["reeval-build", "build", "--sandbox=fake"], cwd=quickstart, env=environment, capture_output=True, check=True
     )
 
+    # What is in use is only shown while something uses it.
+    run = ["reeval-build", "run", "--sandbox=fake", "environments.py::base@fake", "--"]
+    shown_by = ["reeval-build", "cache", *command, "--json", f"--store={store}"]
+    done = subprocess.run([*run, *shown_by], cwd=quickstart, env=environment, capture_output=True, check=True)
+
     printed, _rest = json.JSONDecoder().raw_decode(done.stdout.decode())
-    shown = example(f"cache {command} --json")
-    assert key_paths(_of_any_phase(printed)) == key_paths(_of_any_phase(shown))
+    assert key_paths(_of_any_phase(printed)) == key_paths(_of_any_phase(example(f"cache {command[0]} --json")))
 
 
 def test_verify_prints_the_keys_that_the_page_says(quickstart, reader):

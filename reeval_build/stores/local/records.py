@@ -57,10 +57,14 @@ _CONVERTER: Final = _make_converter()
 
 @attrs.frozen(kw_only=True)
 class Listed:
-    """A record in the list of all, by its raw key; none when its row is damaged. `used_on` is in days since 1970."""
+    """A record in the list of all, by its raw key; none when its row is damaged.
+
+    `check` is a digest of the row, `used_on` is in days since 1970.
+    """
 
     key: bytes
     phase: str
+    check: bytes
     record: Record | None
     used_on: int
 
@@ -125,19 +129,25 @@ class LocalRecords:
         with self._database.writing() as connection:
             _lead(connection, recipe, key)
 
-    def all(self) -> list[Listed]:
-        """Every record, without a lease: what looks after the store reads all, and uses none."""
+    def all(self, *, besides: Mapping[bytes, bytes] | None = None) -> list[Listed]:
+        """Every record but those of `besides`, which has the `check` of each by its raw key, if they are as they were.
+
+        Without a lease: what looks after the store reads all, and uses none.
+        """
+        known = besides or {}
         with self._database.errors():
-            rows = self._database.connection.execute(f"SELECT built_at, used_on, {_COLUMNS} FROM records")  # noqa: S608 - ours
-            return [
-                Listed(
-                    key=row[0],
-                    phase=row[1],
-                    record=_record(tuple(row)),
-                    used_on=_day_of(built_at) if used_on is None else used_on,
-                )
-                for built_at, used_on, *row in rows
-            ]
+            rows = self._database.connection.execute(f"SELECT built_at, used_on, {_COLUMNS} FROM records").fetchall()  # noqa: S608 - ours
+        return [
+            Listed(
+                key=row[0],
+                phase=row[1],
+                check=row[-1],
+                record=_record(tuple(row)),
+                used_on=_day_of(built_at) if used_on is None else used_on,
+            )
+            for built_at, used_on, *row in rows
+            if known.get(row[0]) != row[-1]
+        ]
 
     def _note_use(self, used: Iterable[tuple[bytes, int | None]]) -> None:
         """Write down that records were used today: a day is exact enough, and one write a day is next to nothing."""
