@@ -17,6 +17,7 @@ from reeval_build.errors import DefinitionError
 from reeval_build.loading.declared import found_in
 from reeval_build.model.environment import Environment
 from reeval_build.model.harnesses import HARNESSES
+from reeval_build.model.wire_values import value_to_wire
 from reeval_build.plan.work import PHASES
 from reeval_build.render.export import export_json
 from reeval_build.stores.local import LocalStore
@@ -74,6 +75,20 @@ def test_what_is_refused_is_refused_in_these_words(written, message):
         define()
 
     assert caught.value.problems == (message,)
+
+
+@pytest.mark.parametrize(("helper", "dictionary"), table(DEFINITIONS, "helper", "dictionary"))
+def test_a_helper_is_written_as_this_dictionary(helper, dictionary):
+    value = eval(helper, dict(HELPERS))  # noqa: S307 - an expression from our own page
+
+    assert value_to_wire(value) == json.loads(dictionary)
+
+
+def test_every_helper_of_a_field_has_its_dictionary():
+    helpers = {row[0].partition("(")[0] for row in table(DEFINITIONS, "helper", "dictionary")}
+    kinds = {f"{name}.{one}" for name in ("skill", "mcp", "plugin") for one in dir(HELPERS[name]) if one[0] != "_"}
+
+    assert helpers >= kinds | {"docker", "fake_sandbox", "git", "file", "secret", "secret.from_env", "secret.template"}
 
 
 def test_the_example_of_a_definition_can_be_defined():
