@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import builds
+import freshness
 import machine
 import noop
 import report
@@ -52,6 +53,8 @@ def _compare(options: argparse.Namespace, installation: Installation, directory:
         yield startup.compare(installation, directory, rounds=quick)
     if "noop-fake" in options.chosen:
         yield noop.compare_on_fake(installation, directory, rounds=quick)
+    if "freshness" in options.chosen:
+        yield from freshness.compare(installation, directory, rounds=options.rounds or 10)
     on_docker = {"noop-docker", "builds"} & set(options.chosen)
     if not on_docker:
         return
@@ -73,7 +76,7 @@ def _save(comparison: Comparison) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    every = ["startup", "noop-fake", "noop-docker", "builds"]
+    every = ["startup", "noop-fake", "freshness", "noop-docker", "builds"]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("chosen", nargs="*", default=every, metavar="BENCHMARK", help=f"of {', '.join(every)}")
     parser.add_argument("--rounds", type=int, help="how often (default: 20 for what is quick, 3 for what builds)")

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 import attrs
 
 from reeval_build.errors import InfraError
-from reeval_build.execute.attempt import Attempt, changes_since, reveal_all, run_command
 from reeval_build.execute.context import Context
 from reeval_build.execute.executor import execute
 from reeval_build.execute.recording import keep_records
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from reeval_build.digest import Digest
+    from reeval_build.execute.attempt import Attempt
     from reeval_build.execute.context import Engines
     from reeval_build.execute.outcome import Outcome
     from reeval_build.model.cells import Cell
@@ -103,6 +103,8 @@ class App:
         Raises:
             InfraError: when the host variable of a secret is not set, before anything is done.
         """
+        from reeval_build.execute.attempt import Attempt, changes_since, reveal_all, run_command
+
         planned, context = graph.cells[0], self._context
         with _concerning(planned):
             reveal_all(planned, context)

@@ -122,9 +122,12 @@ class Scan:
         """Whether files on `device`, which `descriptor` is on, may be known."""
         return self._file_systems.trusted(device, descriptor)
 
-    def is_settled(self, status: os.stat_result) -> bool:
-        """Whether a file that was just read can no more be written to without its times showing it."""
-        return max(status.st_mtime_ns, status.st_ctime_ns) < self._settled_before_ns and row_of(status) != _NO_ROW
+    def settled(self, status: os.stat_result) -> bytes | None:
+        """The row of a file that was just read, if it can no more be written to without its times showing it."""
+        if max(status.st_mtime_ns, status.st_ctime_ns) >= self._settled_before_ns:
+            return None
+        row = row_of(status)
+        return None if row == _NO_ROW else row
 
     def found(self, path: bytes, directory: KnownDirectory) -> None:
         """What the directory at `path` is now."""

@@ -45,8 +45,9 @@ class KnownHostFiles:
     def add(self, path: str, status: os.stat_result, descriptor: int, digest: Digest) -> None:
         """What an open file was, before and after it was read."""
         directory, name = self._open(path)
-        if directory.scan.trusts(status.st_dev, descriptor) and directory.scan.is_settled(status):
-            known = KnownFile(row_of(status), digest)
+        row = directory.scan.settled(status)
+        if row is not None and directory.scan.trusts(status.st_dev, descriptor):
+            known = KnownFile(row, digest)
             with self._guard:
                 directory.changed |= directory.files.get(name) != known
                 directory.files[name] = known

@@ -11,7 +11,7 @@ import attrs
 
 from reeval_build.sources.freshness import KnownFile, as_known, files_of, row_of
 from reeval_build.sources.steady import version
-from reeval_build.tree.directory import Directory, Entry, Kind, encode
+from reeval_build.tree.directory import Directory, Entry, encode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +25,7 @@ _LEFT_OUT: Final = b".git"
 
 
 class Listing:
-    """A directory that is being read: what is `left` to read of it, and what was read.
+    """A directory that is being read: what is `left` to read of it, files that were read, and `others` than files.
 
     Files whose rows are those that are known are not left; `known_files` counts them, and `known_bytes` what is in
     them.
@@ -46,7 +46,9 @@ class Listing:
         self._trusts = scan.trusts(self._device, descriptor)
         self._unchanged: KnownDirectory | None = None
         self._files: dict[bytes, KnownFile] = {}
-        self.entries: Directory = {}
+        self._entries: Directory = {}
+        self.others: Directory = {}
+        self._is_settled = True
         self.known_files = self.known_bytes = 0
         known = scan.known(self._path) if self._trusts else None
         if known is not None:
@@ -74,7 +76,7 @@ class Listing:
 
     def _know(self, files: dict[bytes, KnownFile]) -> None:
         self._files = files
-        self.entries |= {name: file.entry for name, file in files.items()}
+        self._entries |= {name: file.entry for name, file in files.items()}
 
     def _list_left(self) -> Iterator[tuple[bytes, int]]:
         all_files = self._unchanged is not None
@@ -84,7 +86,7 @@ class Listing:
     def distrust(self) -> None:
         """Have everything read after all."""
         self._unchanged = None
-        self._files, self.entries, self.known_files, self.known_bytes = {}, {}, 0, 0
+        self._files, self._entries, self.known_files, self.known_bytes = {}, {}, 0, 0
         self.left = self._list_left()
 
     @property
@@ -97,16 +99,24 @@ class Listing:
     def add(self, name: bytes, status: os.stat_result, digest: Digest) -> None:
         """A file that was read, and what it was before and after that."""
         executable = bool(status.st_mode & stat.S_IXUSR)
-        self.entries[name] = Entry.file(digest, status.st_size, executable=executable)
-        if self._trusts and status.st_dev == self._device and self._scan.is_settled(status):
-            self._files[name] = KnownFile(row_of(status), digest)
+        self._entries[name] = Entry.file(digest, status.st_size, executable=executable)
+        row = self._scan.settled(status) if self._trusts and status.st_dev == self._device else None
+        if row is None:
+            self._is_settled = False
+        else:
+            self._files[name] = KnownFile(row, digest)
+
+    @property
+    def entries(self) -> Directory:
+        """All there is, when no object of the directory is known."""
+        return self._entries | self.others
 
     def known_tree(self) -> Digest | None:
-        """The object of the directory if it is known; when it is not, `entries` has all there is."""
+        """The object of the directory, if it is known."""
         known = self._unchanged
         if known is None:
             return None
-        if known.tree is not None and known.rest == self._encoded_rest():
+        if known.tree is not None and known.rest == encode(self.others):
             return known.tree
         self._unchanged = None
         self._know(dict(files_of(known)))
@@ -117,18 +127,10 @@ class Listing:
         if self._unchanged is not None:
             self._scan.found(self._path, self._unchanged)
         elif self._trusts:
-            is_whole = len(self._files) == sum(_is_file(entry) for entry in self.entries.values())
             found = as_known(self._files)
-            if is_whole:
-                found = attrs.evolve(found, rest=self._encoded_rest(), tree=tree)
+            if self._is_settled:
+                found = attrs.evolve(found, rest=encode(self.others), tree=tree)
             self._scan.found(self._path, found)
-
-    def _encoded_rest(self) -> bytes:
-        return encode({name: entry for name, entry in self.entries.items() if not _is_file(entry)})
-
-
-def _is_file(entry: Entry) -> bool:
-    return entry.kind in {Kind.FILE, Kind.EXECUTABLE}
 
 
 def _kind(item: os.DirEntry[str]) -> int:

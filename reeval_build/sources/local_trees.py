@@ -117,7 +117,7 @@ class _Walk:
                     continue
                 self.tree = self._leave()
                 if self._open:
-                    self._open[-1].entries[above.parts[-1]] = Entry.directory(self.tree)
+                    self._open[-1].others[above.parts[-1]] = Entry.directory(self.tree)
         finally:
             for directory in self._open:
                 os.close(directory.descriptor)
@@ -179,7 +179,7 @@ class _Walk:
         try:
             check_name(name)
             if kind == stat.S_IFLNK:
-                above.entries[name] = Entry.symlink(check_link(parts, self._target(above, name)))
+                above.others[name] = Entry.symlink(check_link(parts, self._target(above, name)))
         except PathError as error:
             raise self._place.refused(error.reason) from error
         if kind == stat.S_IFDIR:
@@ -204,14 +204,13 @@ class _Walk:
         try:
             with self._place:
                 before = os.fstat(descriptor)
-            if not stat.S_ISREG(before.st_mode):
-                raise ChangedError
-            if before.st_mode & _RUNS_AS_ITS_OWNER:
-                raise self._place.refused("runs with the rights of its owner or group (setuid or setgid)")
-            self._bytes += before.st_size
-            if self._bytes > self._limits.unpacked_bytes:
-                raise self._too_much(f"has more than {self._limits.unpacked_bytes:,} bytes in its files")
-            digest, size = self._keep(descriptor, before.st_size)
+                self._check(before)
+                data = _read(descriptor, before.st_size) if before.st_size <= _SMALL_BYTES else None
+            if data is None:
+                content = Content(self._place, descriptor, before.st_size)
+                digest, size = self._batch.add_stream(BLOB, cast("BinaryIO", content))
+            else:
+                digest, size = self._batch.add(BLOB, data), len(data)
             with self._place:
                 after = os.fstat(descriptor)
             if size != before.st_size or version(after) != version(before):
@@ -220,16 +219,23 @@ class _Walk:
             os.close(descriptor)
         above.add(name, before, digest)
 
-    def _keep(self, descriptor: int, size: int) -> tuple[Digest, int]:
-        if size > _SMALL_BYTES:
-            return self._batch.add_stream(BLOB, cast("BinaryIO", Content(self._place, descriptor, size)))
-        with self._place:
-            # One byte more, so that a file that has grown is seen at once.
-            data = os.read(descriptor, size + 1)
-            while len(data) < size and (more := os.read(descriptor, size - len(data))):
-                data += more
-        return self._batch.add(BLOB, data), len(data)
+    def _check(self, status: os.stat_result) -> None:
+        if not stat.S_ISREG(status.st_mode):
+            raise ChangedError
+        if status.st_mode & _RUNS_AS_ITS_OWNER:
+            raise self._place.refused("runs with the rights of its owner or group (setuid or setgid)")
+        self._bytes += status.st_size
+        if self._bytes > self._limits.unpacked_bytes:
+            raise self._too_much(f"has more than {self._limits.unpacked_bytes:,} bytes in its files")
 
     def _open_below(self, above: Listing, name: bytes, flags: int) -> int:
         with self._place:
             return os.open(name, flags, dir_fd=above.descriptor)
+
+
+def _read(descriptor: int, size: int) -> bytes:
+    # One byte more, so that a file that has grown is seen at once.
+    data = os.read(descriptor, size + 1)
+    while len(data) < size and (more := os.read(descriptor, size - len(data))):
+        data += more
+    return data

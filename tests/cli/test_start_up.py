@@ -26,6 +26,10 @@ READING: Final = frozenset(
     {"attr", "attrs", "blake3", "cattr", "cattrs", "cffi", "click", "pygit2", "typing_extensions"}
 )
 
+# What only a command in a sandbox needs, and what only it, git or files of the host need.
+FOR_SANDBOXES: Final = frozenset({"reeval_build.execute.attempt", "reeval_build.execute.ignore"})
+FOR_SOMETHING: Final = frozenset({"ctypes", "hashlib", "random", "secrets", "tempfile"})
+
 
 def imported(done: Done) -> set[str]:
     """The modules that `-X importtime` lists on standard error."""
@@ -77,11 +81,16 @@ def test_a_build_that_has_nothing_to_do_imports_only_what_it_reads_with(project:
     assert others(modules) <= READING
     assert [module for module in modules if module.startswith(LOADERS)] == []
     assert not modules & {"asyncio", "http.client", "reeval_build.engines.docker"}
+    assert not modules & FOR_SANDBOXES
 
 
-def test_without_a_workspace_git_is_not_imported(project: Project, reeval: ReevalBuild) -> None:
-    project.define('one = define_environment("one", {"sandbox": fake_sandbox()})')
+def test_without_a_workspace_git_is_not_imported_nor_what_only_builds_need(
+    project: Project, reeval: ReevalBuild
+) -> None:
+    project.define('one = define_environment("one", {"sandbox": fake_sandbox(), "setup": ["true"]})')
+    reeval.build()
 
     modules = imported(reeval("build", env={"PYTHONPROFILEIMPORTTIME": "1"}))
 
     assert "pygit2" not in others(modules)
+    assert not modules & (FOR_SANDBOXES | FOR_SOMETHING)

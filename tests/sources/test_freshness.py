@@ -235,8 +235,8 @@ def test_every_integer_of_a_file_is_compared(field: str) -> None:
 def test_a_time_that_does_not_fit_is_never_settled(time_ns: int) -> None:
     scan = Freshness(MemoryStats(), clock=lambda: 2**80).scan(b"root")
 
-    assert scan.is_settled(status())
-    assert not scan.is_settled(status(st_mtime_ns=time_ns))
+    assert scan.settled(status()) == row_of(status())
+    assert scan.settled(status(st_mtime_ns=time_ns)) is None
 
 
 def status(**fields: int) -> os.stat_result:

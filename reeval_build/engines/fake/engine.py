@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import platform
 import sys
-import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -70,6 +69,8 @@ class FakeEngine:
     @contextmanager
     def start(self, state: State, *, options: StartOptions = UNLIMITED, cancel: Cancellation) -> Iterator[FakeSandbox]:
         """See `ports.engine.Engine.start`. Of the options only the directory is heeded."""
+        import tempfile  # noqa: PLC0415 - it brings much that a build with nothing to do has no use for
+
         above = self._scratch if options.directory is None else self._scratch_in(Path(options.directory))
         directory = Path(tempfile.mkdtemp(prefix="fake-", dir=above)).resolve()
         try:

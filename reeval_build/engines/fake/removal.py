@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 import stat
 from contextlib import suppress
@@ -41,7 +40,7 @@ def _flatten(root: bytes) -> None:
     if not os.path.lexists(root):
         return
     os.chmod(root, stat.S_IRWXU)
-    moved, mark = 0, secrets.token_hex(8).encode()
+    moved, mark = 0, os.urandom(8).hex().encode()
     pending = [root]
     while pending:
         directory = pending.pop()

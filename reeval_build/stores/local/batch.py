@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import secrets
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, BinaryIO, Final
 
@@ -99,7 +98,7 @@ class LocalBatch:
         self._flush()
         if not self._rows and not self._large:
             return
-        pack_name = None if self._pack is None else f"{secrets.token_hex(16)}.pack"
+        pack_name = None if self._pack is None else f"{os.urandom(16).hex()}.pack"
         # In one go: a file that no row names yet is not taken for one that is left over.
         with self._leases.taking():
             try:
@@ -177,7 +176,7 @@ class LocalBatch:
             raise StoreAccessError(self._root, error) from error
 
     def _temporary(self) -> Path:
-        return self._scratch / secrets.token_hex(8)
+        return self._scratch / os.urandom(8).hex()
 
 
 def _read_up_to(source: BinaryIO, size: int) -> bytes:

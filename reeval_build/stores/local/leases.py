@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import secrets
 import socket
 import threading
 from contextlib import contextmanager, suppress
@@ -112,7 +111,7 @@ class Leases:
     def _make(self) -> tuple[Path, int, int]:
         head = f"process {os.getpid()} on {socket.gethostname()}\n".encode()
         while True:
-            path = self._directory / f"{os.getpid()}-{secrets.token_hex(4)}"
+            path = self._directory / f"{os.getpid()}-{os.urandom(4).hex()}"
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

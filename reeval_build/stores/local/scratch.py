@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import secrets
 import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
@@ -41,7 +40,7 @@ class Scratch:
         with self._guard:
             if above not in self._elsewhere:
                 above.mkdir(parents=True, exist_ok=True)
-                path = above.absolute() / f"{_ELSEWHERE}{os.getpid()}-{secrets.token_hex(8)}"
+                path = above.absolute() / f"{_ELSEWHERE}{os.getpid()}-{os.urandom(8).hex()}"
                 (self.path / path.name).symlink_to(path)
                 path.mkdir(mode=0o700)
                 descriptor = _lock(path)
@@ -73,7 +72,7 @@ class Scratch:
 
     def _make(self) -> tuple[Path, int]:
         while True:
-            path = self._above / f"{os.getpid()}-{secrets.token_hex(4)}"
+            path = self._above / f"{os.getpid()}-{os.urandom(4).hex()}"
             path.mkdir(mode=0o700)
             descriptor = _lock(path)
             if descriptor is not None:
