@@ -7,7 +7,7 @@ import threading
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final, TypeVar
 
 import attrs
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from reeval_build.digest import Digest
-    from reeval_build.execute.attempt import Attempt
+    from reeval_build.execute.attempt import Attempt, Ran
     from reeval_build.execute.context import Engines
     from reeval_build.execute.outcome import Outcome
     from reeval_build.model.cells import Cell
@@ -41,8 +41,12 @@ if TYPE_CHECKING:
     from reeval_build.ports.events import Listener
     from reeval_build.ports.objects import Batch, Objects
     from reeval_build.ports.sources import GitTrees, Packages
+    from reeval_build.tree.compare import Change
 
 HOME_VARIABLE: Final = "REEVAL_BUILD_HOME"
+_REPAIRS: Final = 3
+
+Result = TypeVar("Result")
 
 
 @attrs.frozen(kw_only=True)
@@ -106,26 +110,22 @@ class App:
         from reeval_build.execute.attempt import Attempt, changes_since, reveal_all, run_command
 
         planned, context = graph.cells[0], self._context
+
+        def run(outcome: Outcome) -> tuple[SnapshotOutput, Ran]:
+            snapshot, placed = snapshot_of(outcome), placed_at_start(outcome)
+            return snapshot, run_command(
+                planned, command, context, snapshot=snapshot, placed=placed, stdout=stdout, stderr=stderr
+            )
+
+        def compare(outcome: Outcome) -> tuple[Change, ...]:
+            if snapshot_of(outcome) != snapshot:
+                raise InfraError("its snapshot was lost, and is another one now: what changed cannot be told")
+            return changes_since(snapshot, ran, context)
+
         with _concerning(planned):
             reveal_all(planned, context)
-        run = partial(run_command, planned, command, context, stdout=stdout, stderr=stderr)
-        outcome = self.build(graph, listen)
-        snapshot = snapshot_of(outcome)
-        try:
-            ran = run(snapshot=snapshot, placed=placed_at_start(outcome))
-        except LostObjectError as lost:
-            listen(ObjectLost(digest=lost.digest, problem=str(lost)))
-            outcome = self.build(graph, listen, verify=True)
-            snapshot = snapshot_of(outcome)
-            with _concerning(planned):
-                ran = run(snapshot=snapshot, placed=placed_at_start(outcome))
-        try:
-            changes = changes_since(snapshot, ran, context)
-        except LostObjectError as lost:
-            listen(ObjectLost(digest=lost.digest, problem=str(lost)))
-            if snapshot_of(self.build(graph, listen, verify=True)) != snapshot:
-                raise
-            changes = changes_since(snapshot, ran, context)
+            outcome, (snapshot, ran) = self._repairing(graph, listen, self.build(graph, listen), run)
+            _, changes = self._repairing(graph, listen, outcome, compare)
         return Attempt(
             command=ran.command,
             exit_code=ran.exit_code,
@@ -134,14 +134,28 @@ class App:
             telling=ran.telling,
         )
 
+    def _repairing(
+        self, graph: Graph, listen: Listener, outcome: Outcome, work: Callable[[Outcome], Result]
+    ) -> tuple[Outcome, Result]:
+        """What `work` makes of an outcome, and that, which is built again when the store has lost a piece of it.
+
+        More than once, for other processes may be repairing the same.
+        """
+        for _ in range(_REPAIRS):
+            try:
+                return outcome, work(outcome)
+            except LostObjectError as lost:
+                listen(ObjectLost(digest=lost.digest, problem=str(lost)))
+                outcome = self.build(graph, listen, verify=True)
+        return outcome, work(outcome)
+
 
 def snapshot_of(outcome: Outcome) -> SnapshotOutput:
     """The snapshot of the one cell of an outcome. Raises InfraError for what stands in its way."""
     planned = outcome.graph.cells[0]
     for result in outcome.results.values():
         if result.problem is not None:
-            with _concerning(planned):
-                raise result.problem
+            raise result.problem
     output = outcome.results[planned.snapshot].output
     assert isinstance(output, SnapshotOutput), "a cell that did not fail has a snapshot"
     return output
