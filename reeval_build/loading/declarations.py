@@ -45,18 +45,6 @@ class Declared:
     evals: tuple[EvalPath, ...] = attrs.field(default=(), eq=False)
 
 
-def declared_in(document: object, *, file: str) -> tuple[Declared, ...]:
-    """Everything that `document` declares, as `checked_declarations` gives it.
-
-    Raises:
-        DefinitionError: with every mistake.
-    """
-    found, problems = checked_declarations(document, file=file)
-    if problems:
-        raise DefinitionError(*problems, file=file)
-    return found
-
-
 def checked_declarations(document: object, *, file: str) -> tuple[tuple[Declared, ...], tuple[str, ...]]:
     """Everything that `document` declares, in order, and every mistake in how it does.
 

@@ -83,7 +83,7 @@ _DECODER: Final = json.JSONDecoder(
 def read_json(source: str | Path, *, stdin: BinaryIO | None = None) -> Mapping[str, Any]:
     """The JSON object in a file; in standard input when `source` is `-`.
 
-    What the object means is for `declarations.declared_in` to say.
+    What the object means is for `declarations.checked_declarations` to say.
 
     Raises:
         DefinitionError: when it cannot be read, is larger than 64 MiB, or is not an object in JSON; names the file as

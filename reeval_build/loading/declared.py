@@ -58,7 +58,7 @@ def found_in(document: object, *, file: str, directory: Path) -> tuple[Found, ..
     """What a declaration tree, or an environment alone, declares, in order.
 
     Args:
-        document: as `declarations.declared_in` takes it.
+        document: as `declarations.checked_declarations` takes it.
         file: how messages name where it comes from.
         directory: where relative host paths count from.
 

@@ -54,8 +54,6 @@ class NamedPlugin:
     resolved: ResolvedPlugin
 
 
-NO_SKILLS: Final[NamesMerged[NamedSkill]] = NamesMerged(MappingProxyType({}), ())
-NO_PLUGINS: Final[NamesMerged[NamedPlugin]] = NamesMerged(MappingProxyType({}), ())
 NO_MCP: Final = McpFiles(files={})
 
 

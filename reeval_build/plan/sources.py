@@ -41,17 +41,6 @@ class Package:
 SourceRequest: TypeAlias = LocalDirectory | Package | GitWorkspace
 
 
-def kind_of_request(request: SourceRequest) -> SourceKind:
-    """What serves a request."""
-    match request:
-        case LocalDirectory():
-            return "local"
-        case Package():
-            return "npm"
-        case GitWorkspace():
-            return "git"
-
-
 def skills_request(source: FetchedSkills) -> SourceRequest:
     """What is fetched for some skills: always all of it, so that sources that differ in what they take are one."""
     match source:

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from reeval_build.loading.declarations import Declared, declared_in
 from reeval_build.loading.runner import collect
 from reeval_build.loading.runner_errors import EvalFileError
 from reeval_build.loading.runner_interpreters import Interpreter
+from tests.loading.trees import declared_in
 from tests.support.projects import Project
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from reeval_build.loading.declarations import Declared
 
 OWN: Final = Interpreter((sys.executable,), "install it")
 # Without what is installed: no reeval-python.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from reeval_build.loading.declarations import Declared, declared_in
-from tests.loading.trees import FILE, declared, environment, evaluate, group, kinds, names, same
+from reeval_build.loading.declarations import Declared
+from tests.loading.trees import FILE, declared, declared_in, environment, evaluate, group, kinds, names, same
 
 A, B, C = environment("a"), environment("b"), environment("c")
 CLAUDE = {"kind": "claude-code", "model": "m"}

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from reeval_build.errors import DefinitionError
-from reeval_build.loading.declarations import declared_in
 from reeval_build.loading.declarations_json import JsonError, parse_json, read_json
+from tests.loading.trees import declared_in
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,11 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reeval_build.errors import DefinitionError
-from reeval_build.loading.declarations import declared_in
 from reeval_build.loading.declarations_data import NotDataError, canonical, frozen
 from reeval_build.loading.declarations_json import JsonError, parse_json
 from tests import strategies
-from tests.loading.trees import FILE, environment, evaluate, group, same, tree
+from tests.loading.trees import FILE, declared_in, environment, evaluate, group, same, tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

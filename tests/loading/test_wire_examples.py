@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from reeval_build import DEFAULT_EGRESS_ALLOW, docker, fake_sandbox, file, git, mcp, plugin, secret, skill
-from reeval_build.loading.declarations import declared_in
 from reeval_build.loading.declarations_data import canonical
 from reeval_build.loading.declarations_json import read_json
 from reeval_build.loading.declared import found_in
@@ -17,6 +16,7 @@ from reeval_build.loading.selection import known_cells
 from reeval_build.model.egress import AllowHosts
 from reeval_build.model.spec import SetupStep
 from tests.loading.conftest import FILE
+from tests.loading.trees import declared_in
 
 if TYPE_CHECKING:
     from reeval_build.loading.declarations import Declared

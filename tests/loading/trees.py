@@ -7,10 +7,18 @@ from typing import Any
 import pytest
 
 from reeval_build.errors import DefinitionError
-from reeval_build.loading.declarations import Declared, declared_in
+from reeval_build.loading.declarations import Declared, checked_declarations
 from reeval_build.loading.declarations_data import canonical
 
 FILE = "evals/x.eval.py"
+
+
+def declared_in(document: object, *, file: str) -> tuple[Declared, ...]:
+    """Everything that a document without mistakes declares. Raises a DefinitionError with all of any other."""
+    found, problems = checked_declarations(document, file=file)
+    if problems:
+        raise DefinitionError(*problems, file=file)
+    return found
 
 
 def environment(name: str = "e", **spec: Any) -> dict[str, Any]:
