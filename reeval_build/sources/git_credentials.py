@@ -76,12 +76,15 @@ class Host(pygit2.RemoteCallbacks):
 
     def transfer_progress(self, stats: pygit2.remotes.TransferProgress) -> None:
         """See pygit2."""
-        self.sideband_progress("")
+        self._stop_if_told()
         if stats.received_bytes > self._most_bytes:
             raise HugeRepositoryError(self._workspace, f"sends more than the {self._most_bytes:,} bytes allowed")
 
     def sideband_progress(self, string: str) -> None:  # noqa: ARG002 - pygit2's
-        """See pygit2. Raises CancelledError when the run was told to stop."""
+        """See pygit2."""
+        self._stop_if_told()
+
+    def _stop_if_told(self) -> None:
         if self._cancel is not None and self._cancel.is_set():
             raise CancelledError
 
