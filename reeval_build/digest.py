@@ -19,12 +19,18 @@ _SHORT_HEX: Final = 12
 class Digest:
     """The 32 bytes that name a thing by its content."""
 
-    raw: bytes = attrs.field(validator=attrs.validators.instance_of(bytes))
+    raw: bytes = attrs.field()
 
     @raw.validator
     def _is_whole(self, _attribute: object, value: bytes) -> None:
+        if not isinstance(value, bytes):
+            raise TypeError(f"a digest is bytes, not {type(value).__name__}")
         if len(value) != DIGEST_BYTES:
             raise ValueError(f"a digest is {DIGEST_BYTES} bytes, not {len(value)}")
+
+    def __hash__(self) -> int:
+        """That of the bytes: there are many digests, and sets of them."""
+        return hash(self.raw)
 
     @classmethod
     def parse(cls, text: str) -> Digest:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from enum import Enum
-from itertools import pairwise
 from typing import TYPE_CHECKING, Final, Protocol
 
 import attrs
 
 from reeval_build import canon
-from reeval_build.digest import TREE, Digest
+from reeval_build.digest import DIGEST_BYTES, TREE, Digest
 from reeval_build.paths import check_name
 
 if TYPE_CHECKING:
@@ -25,6 +24,9 @@ class Kind(Enum):
     EXECUTABLE = "x"
     DIRECTORY = "d"
     SYMLINK = "l"
+
+    # Enum's own is written in Python, and every entry asks for it.
+    __hash__ = object.__hash__
 
 
 @attrs.frozen
@@ -81,40 +83,79 @@ class Saver(Protocol):
         """The digest of the directory that was kept."""
 
 
+# A list of rows, each of which is a list of four: name, kind, digest or target, size; as `canon` writes them. Written
+# and read by hand, for a tree has tens of thousands.
+_LENGTH_BYTES: Final = 8
+_ROWS: Final = b"l"
+_ROW: Final = canon.encode([b"", b"", b"", b""])[: 1 + _LENGTH_BYTES] + b"b"
+_LINK: Final = canon.encode(Kind.SYMLINK.value) + b"b"
+_HEADS: Final = {
+    kind: canon.encode(kind.value) + b"h" + DIGEST_BYTES.to_bytes(_LENGTH_BYTES)
+    for kind in (Kind.FILE, Kind.EXECUTABLE, Kind.DIRECTORY)
+}
+_KINDS: Final = {head: kind for kind, head in _HEADS.items()}
+_HEAD_BYTES: Final = len(_HEADS[Kind.FILE])
+
+
 def encode(entries: Mapping[bytes, Entry]) -> bytes:
-    """The object of a directory: its entries sorted by name bytes, so that order of arrival does not matter."""
-    return canon.encode([_row(name, entries[name]) for name in sorted(entries)])
+    """The object of a directory: its entries sorted by name bytes, so that order of arrival does not matter.
+
+    It is the canonical encoding of a list of rows: name, kind, digest or target, size.
+    """
+    rows = [_ROWS + len(entries).to_bytes(_LENGTH_BYTES)]
+    for name in sorted(entries):
+        entry = entries[name]
+        size = b"%d" % entry.size
+        target = entry.target
+        if target is None:
+            head, what = _HEADS[entry.kind], entry.content.raw
+        else:
+            head, what = _LINK + _length(target), target
+        rows += (_ROW, _length(check_name(name)), name, head, what, b"i", _length(size), size)
+    return b"".join(rows)
 
 
-def _row(name: bytes, entry: Entry) -> list[canon.Value]:
-    return [check_name(name), entry.kind.value, entry.digest or entry.target, entry.size]
+def _length(content: bytes) -> bytes:
+    return len(content).to_bytes(_LENGTH_BYTES)
 
 
 def decode(data: bytes) -> Directory:
     """The directory that `encode` wrote. Raises `canon.DecodeError` or `PathError` for anything else."""
-    rows = canon.decode(data)
-    if not isinstance(rows, list):
-        raise canon.DecodeError("not the object of a directory")
-    entries = [_entry(row) for row in rows]
-    if any(name >= following for (name, _), (following, _) in pairwise(entries)):
-        raise canon.DecodeError("the entries of a directory are not in order")
-    return dict(entries)
+    try:
+        entries = dict(_read_rows(data))
+    except ValueError as error:
+        raise canon.DecodeError(f"not the object of a directory: {error}") from error
+    if encode(entries) != data:
+        raise canon.DecodeError("not the object of a directory: it has a tail, or its entries are not in order")
+    return entries
 
 
-def _entry(row: canon.Value) -> tuple[bytes, Entry]:
-    match row:
-        case [bytes(name), ("f" | "x") as kind, Digest() as digest, int(size)] if _is_count(size):
-            return check_name(name), Entry(Kind(kind), digest, size)
-        case [bytes(name), "d", Digest() as digest, int(size)] if _is_count(size) and size == 0:
-            return check_name(name), Entry.directory(digest)
-        case [bytes(name), "l", bytes(target), int(size)] if _is_count(size) and size == len(target):
-            return check_name(name), Entry.symlink(target)
-        case _:
-            raise canon.DecodeError("not an entry of a directory")
+def _read_rows(data: bytes) -> Iterator[tuple[bytes, Entry]]:
+    """What the rows say, when they are rows; where one is written otherwise, writing them again shows it."""
+    at = len(_ROWS) + _LENGTH_BYTES
+    for _ in range(int.from_bytes(data[len(_ROWS) : at])):
+        if not data.startswith(_ROW, at):
+            raise ValueError("cut, or not an entry")
+        name, at = _read_scalar(data, at + len(_ROW))
+        kind = _KINDS.get(data[at : at + _HEAD_BYTES])
+        if kind is None:
+            target, at = _read_scalar(data, at + len(_LINK))
+            size, at = _read_scalar(data, at + 1)
+            entry = Entry.symlink(target)
+        else:
+            at += _HEAD_BYTES + DIGEST_BYTES
+            digest = Digest(data[at - DIGEST_BYTES : at])
+            size, at = _read_scalar(data, at + 1)
+            entry = Entry(kind, digest, int(size))
+        if int(size) != (0 if entry.kind is Kind.DIRECTORY else entry.size) or entry.size < 0:
+            raise ValueError("a size that is none")
+        yield name, entry
 
 
-def _is_count(value: int) -> bool:
-    return value >= 0 and not isinstance(value, bool)
+def _read_scalar(data: bytes, at: int) -> tuple[bytes, int]:
+    begin = at + _LENGTH_BYTES
+    end = begin + int.from_bytes(data[at:begin])
+    return data[begin:end], end
 
 
 def tree_digest(entries: Mapping[bytes, Entry]) -> Digest:

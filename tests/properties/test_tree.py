@@ -27,6 +27,13 @@ def test_a_directory_is_decoded_as_it_was_encoded(entries):
     assert decode(encode(entries)) == entries
 
 
+@given(_directories)
+def test_a_directory_is_written_as_the_one_canonical_encoding_writes_its_rows(entries):
+    rows = [[name, one.kind.value, one.digest or one.target, one.size] for name, one in sorted(entries.items())]
+
+    assert encode(entries) == canon.encode(rows)
+
+
 @given(_directories, _directories)
 def test_two_directories_encode_alike_exactly_when_they_are_equal(one, other):
     assert (encode(one) == encode(other)) == (one == other)
