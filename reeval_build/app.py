@@ -73,7 +73,7 @@ class App:
         cells = tuple(cells)
         return plan(cells, resolve(cells, self._context, jobs=self._jobs))
 
-    def build(self, graph: Graph, listen: Listener, *, verify: bool = False) -> Outcome:
+    def build(self, graph: Graph, listen: Listener, *, verify: bool = False, hold: bool = False) -> Outcome:
         """Build what of `graph` is not built. See `execute.executor.execute`.
 
         What killed runs left in the store is removed first.
@@ -81,7 +81,7 @@ class App:
         self._remove_leftovers(_discard)
         engines = BoundedEngines(self._context.engines, most_at_once(planned.cell for planned in graph.cells))
         context = attrs.evolve(self._context, engines=engines)
-        outcome = execute(graph, context, jobs=self._jobs, listen=listen, verify=verify)
+        outcome = execute(graph, context, jobs=self._jobs, listen=listen, verify=verify, hold=hold)
         keep_records(outcome, context.records, listen)
         return outcome
 
@@ -113,7 +113,7 @@ class App:
 
         with _concerning(planned):
             reveal_all(planned, context)
-            outcome, (snapshot, ran) = self._repairing(graph, listen, self.build(graph, listen), run)
+            outcome, (snapshot, ran) = self._repairing(graph, listen, self.build(graph, listen, hold=True), run)
             _, changes = self._repairing(graph, listen, outcome, compare)
         return Attempt(
             command=ran.command,
@@ -135,7 +135,7 @@ class App:
                 return outcome, work(outcome)
             except LostObjectError as lost:
                 listen(ObjectLost(digest=lost.digest, problem=str(lost)))
-                outcome = self.build(graph, listen, verify=True)
+                outcome = self.build(graph, listen, verify=True, hold=True)
         return outcome, work(outcome)
 
 

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Final
 
 import attrs
 
+from reeval_build.digest import Digest
 from reeval_build.errors import CancelledError, HostError, InfraError
 from reeval_build.execute.failures import StepFailedError
+from reeval_build.execute.holding import Holding
 from reeval_build.execute.integrity import is_whole
 from reeval_build.execute.outcome import NodeResult, Outcome
 from reeval_build.execute.phases import PrivateOutput, perform
@@ -22,10 +24,9 @@ from reeval_build.ports.objects import LostObjectError
 from reeval_build.ports.records import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from concurrent.futures import Future
 
-    from reeval_build.digest import Digest
     from reeval_build.execute.context import Context
     from reeval_build.plan.graph import Node
     from reeval_build.ports.events import Listener
@@ -36,9 +37,10 @@ _REPAIRS: Final = 3
 
 @attrs.frozen(kw_only=True)
 class _Built:
-    """What a worker returns."""
+    """What a worker returns; `key` is that of the record which it found or published."""
 
     output: Output
+    key: Digest | None = None
     log: str | None
     hit: bool
     seconds: float
@@ -70,22 +72,28 @@ def _timed(work: Callable[[], _Built]) -> _Ended:
     return _Ended(seconds=time.monotonic() - began, result=result)
 
 
-def execute(graph: Graph, context: Context, *, jobs: int, listen: Listener, verify: bool = False) -> Outcome:
+def execute(
+    graph: Graph, context: Context, *, jobs: int, listen: Listener, verify: bool = False, hold: bool = False
+) -> Outcome:
     """Build what of `graph` is not built yet.
 
     A node that fails fails what stands on it, and nothing else. With `verify`, what is recorded counts only when
-    every object of it is read and found right.
+    every object of it is read and found right. Nothing may be collected that a node needs which has not ended; with
+    `hold`, nothing that any node left, as long as the store is open.
 
     Raises:
         KeyboardInterrupt: when the run is told to stop: finished nodes stay recorded, and no work goes on.
     """
-    return _Run(graph, context, listen, verify=verify).run(jobs)
+    kept = frozenset(graph.nodes) if hold else frozenset()
+    return _Run(graph, context, listen, verify=verify, kept=kept).run(jobs)
 
 
 class _Run:
     """One execution: the loop owns all of this, workers see none of it."""
 
-    def __init__(self, graph: Graph, context: Context, listen: Listener, *, verify: bool) -> None:
+    def __init__(
+        self, graph: Graph, context: Context, listen: Listener, *, verify: bool, kept: frozenset[Digest]
+    ) -> None:
         self._graph = graph
         self._context = context
         self._listen = listen
@@ -95,6 +103,7 @@ class _Run:
         self._waiting: dict[Digest, None] = {}
         self._running: set[Digest] = set()
         self._repairs: Counter[tuple[Digest, Digest]] = Counter()
+        self._holding = Holding(graph, context.records, kept=kept)
 
     def run(self, jobs: int) -> Outcome:
         self._take_known()
@@ -103,19 +112,21 @@ class _Run:
             try:
                 while self._waiting or len(pool):
                     self._begin_ready(pool)
+                    self._holding.let_go()
                     for recipe, future in pool.finished() if len(pool) else ():
                         self._running.discard(recipe)
                         self._finish(recipe, future)
             except BaseException:
                 self._context.cancel.set()
                 raise
+        self._holding.let_go()
         results = {recipe: self._results[recipe] for recipe in self._graph.nodes}
         return Outcome(graph=self._graph, results=results, seconds=time.monotonic() - self._began)
 
     def _take_known(self) -> None:
         """Take what is recorded under the recipe keys, and mark for work only what a cell still lacks."""
         sound = [recipe for recipe, node in self._graph.nodes.items() if node.problem is None]
-        known = dict(self._context.records.by_recipe(sound))
+        known = self._given(sound)
         if self._verify:
             known = {recipe: record for recipe, record in known.items() if self._is_usable(record)}
         lacking = self._lacking(known)
@@ -128,6 +139,12 @@ class _Run:
                 seconds = self._graph.fetched.get(recipe)
                 status = Status.HIT if seconds is None else Status.RAN
                 self._end(recipe, NodeResult(status=status, seconds=seconds or 0.0, output=output))
+
+    def _given(self, recipes: Iterable[Digest]) -> dict[Digest, Record]:
+        known = dict(self._context.records.by_recipe(recipes))
+        for recipe, record in known.items():
+            self._holding.given(recipe, record.key)
+        return known
 
     def _is_usable(self, record: Record) -> bool:
         lost = is_whole(record.output, self._context.objects)
@@ -179,12 +196,14 @@ class _Run:
             with records.exclusive(key, cancel=self._context.cancel, waiting=partial(self._wait_for, node)):
                 found = records.find(key)
                 if found is None:
-                    built = self._perform(node, inputs, self._context, key)
-                    if not built.is_private:
+                    with records.working():
+                        built = self._perform(node, inputs, self._context, key)
+                        if built.is_private:
+                            return built
                         self._publish(node, built, key, material)
-                    return built
+                    return attrs.evolve(built, key=key)
         records.link(node.recipe, key)
-        return _Built(output=found.output, log=found.log, hit=True, seconds=time.monotonic() - began)
+        return _Built(output=found.output, key=key, log=found.log, hit=True, seconds=time.monotonic() - began)
 
     def _build_privately(self, node: Node, inputs: Mapping[str, Output]) -> _Built:
         """Do the work on what has the value of a secret in it.
@@ -241,6 +260,8 @@ class _Run:
         except CancelledError as stopped:
             raise KeyboardInterrupt from stopped
         else:
+            if built.key is not None:
+                self._holding.given(recipe, built.key)
             status = Status.HIT if built.hit else Status.RAN
             result = NodeResult(
                 status=status,
@@ -262,7 +283,7 @@ class _Run:
             self._fail(recipe, lost, seconds)
             return
         self._listen(ObjectLost(digest=lost.digest, problem=str(lost)))
-        known = self._context.records.by_recipe(self._graph.above(recipe))
+        known = self._given(self._graph.above(recipe))
         whole = {
             name: record for name, record in known.items() if is_whole(record.output, self._context.objects) is None
         }
@@ -277,6 +298,7 @@ class _Run:
                 continue
             self._results.pop(name, None)
             self._waiting[name] = None
+            self._holding.begin_again(name)
             pending += [parent.recipe for parent in self._graph.nodes[name].parents]
 
     def _fail(self, recipe: Digest, problem: InfraError, seconds: float = 0.0) -> None:
@@ -286,6 +308,9 @@ class _Run:
     def _end(self, recipe: Digest, result: NodeResult) -> None:
         self._waiting.pop(recipe, None)
         self._results[recipe] = result
+        if not result.is_private:
+            # What stands on a private result needs what that stands on: no record of its own names it.
+            self._holding.end(recipe)
         problem = None if result.problem is None else str(result.problem)
         self._listen(
             NodeFinished(

@@ -34,7 +34,10 @@ class Record:
 
 
 class Records(Protocol):
-    """Finds, keeps and drops records; safe to use from several threads and processes."""
+    """Finds, keeps and drops records; safe to use from several threads and processes.
+
+    What was found or published stays, with everything that it needs, until it is given up as often.
+    """
 
     def by_recipe(self, recipes: Iterable[Digest]) -> Mapping[Digest, Record]:
         """The records of those recipe keys that have one, in one round."""
@@ -47,6 +50,16 @@ class Records(Protocol):
 
     def link(self, recipe: Digest, key: Digest) -> None:
         """Find the record of `key` by another recipe key, too."""
+
+    def working(self) -> AbstractContextManager[None]:
+        """A block in which this thread makes a result and publishes its record.
+
+        Objects that the thread keeps or finds in it stay until its end; after that those stay that a record needs.
+        Blocks are not nested.
+        """
+
+    def give_up(self, keys: Iterable[Digest]) -> None:
+        """Need records no more, each key once for each time that it was found or published."""
 
     def forget(self, key: Digest) -> None:
         """Drop a record that turned out not to be usable."""

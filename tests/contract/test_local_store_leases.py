@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import signal
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -68,6 +69,64 @@ def test_objects_that_were_kept_or_were_there_already_are_leased(root):
             batch.add(TREE, b"a directory")
         assert held(store, "object") == {small.raw, large.raw, tree.raw}
         assert held(store, "tree") == {tree.raw}
+
+
+def test_a_record_is_leased_until_it_was_given_up_as_often_as_it_was_given(store):
+    publish(store, b"k")
+    publish(store, b"other")
+    key, recipe = BLOB.digest(b"k"), BLOB.digest(b"recipe of k")
+    store.records.link(BLOB.digest(b"another recipe of k"), key)
+    store.records.by_recipe([recipe, BLOB.digest(b"another recipe of k")])
+    store.records.find(key)
+
+    for _ in range(3):
+        store.records.give_up([key])
+        assert held(store, "record") == {key.raw, BLOB.digest(b"other").raw}
+    store.records.give_up([key])
+
+    assert held(store, "record") == {BLOB.digest(b"other").raw}
+
+
+def test_what_was_given_up_is_leased_when_it_is_found_again(store):
+    publish(store, b"k")
+    key = BLOB.digest(b"k")
+    store.records.give_up([key, key])
+
+    store.records.find(key)
+
+    assert held(store, "record") == {key.raw}
+
+
+def test_what_a_thread_keeps_while_it_makes_a_result_is_leased_until_that_is_made(store):
+    (before,) = keep(store, b"before")
+    with store.records.working():
+        (kept,) = keep(store, SMALL)
+        publish(store, b"k")
+        assert held(store, "object") == {before.raw, kept.raw}
+
+    assert held(store, "object") == {before.raw}
+    assert held(store, "record") == {BLOB.digest(b"k").raw}
+
+
+def test_what_two_threads_keep_stays_until_both_have_made_their_results(store):
+    def work(ready: threading.Event, go_on: threading.Event) -> None:
+        with store.records.working():
+            keep(store, SMALL)
+            ready.set()
+            assert go_on.wait(60)
+
+    events = [(threading.Event(), threading.Event()) for _ in range(2)]
+    threads = [threading.Thread(target=work, args=two) for two in events]
+    for thread, (ready, _go_on) in zip(threads, events, strict=True):
+        thread.start()
+        assert ready.wait(60)
+
+    for thread, (_ready, go_on) in zip(threads, events, strict=True):
+        assert held(store, "object") == {BLOB.digest(SMALL).raw}
+        go_on.set()
+        thread.join()
+
+    assert held(store, "object") == set()
 
 
 def test_what_was_only_listed_is_not_leased(store):

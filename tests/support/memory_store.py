@@ -101,6 +101,14 @@ class MemoryRecords:
         """See `ports.records.Records.link`."""
         self._keys[recipe] = key
 
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """See `ports.records.Records.working`. Nothing is ever collected here."""
+        yield
+
+    def give_up(self, keys: Iterable[Digest]) -> None:
+        """See `ports.records.Records.give_up`."""
+
     def forget(self, key: Digest) -> None:
         """See `ports.records.Records.forget`."""
         self._records.pop(key, None)

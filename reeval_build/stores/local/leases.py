@@ -6,6 +6,7 @@ import fcntl
 import os
 import socket
 import threading
+from collections import Counter
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 # What a digest is of: a record by its key, a directory with everything below it, or any other object.
 Leased: TypeAlias = Literal["record", "tree", "object"]
 
+# An entry is a letter and a digest; the letter in upper case ends the lease.
 _LETTERS: Final[dict[Leased, bytes]] = {"record": b"r", "tree": b"t", "object": b"o"}
 _ENTRY_BYTES: Final = 1 + DIGEST_BYTES
 
@@ -33,23 +35,89 @@ class Lease:
     held: dict[Leased, frozenset[bytes]]
 
 
+class _LeaseFile:
+    """A file in `leases/`, made when there is something to lease, and held locked."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._guard = threading.Lock()
+        self._path: Path | None = None
+        self._descriptor = -1
+        self._end = 0
+        self._held: dict[Leased, Counter[bytes]] = {kind: Counter() for kind in _LETTERS}
+
+    def hold(self, kind: Leased, digests: Iterable[bytes]) -> None:
+        """Lease things, each once more. What a full disk does not take is not held."""
+        with self._guard:
+            times = Counter(digests)
+            new = times.keys() - self._held[kind].keys()
+            if not new or self._write(_LETTERS[kind] + digest for digest in new):
+                self._held[kind].update(times)
+
+    def give_up(self, kind: Leased, digests: Iterable[bytes]) -> None:
+        """Lease things once less; those that are leased no more can be collected."""
+        with self._guard:
+            held, gone = self._held[kind], []
+            for digest in digests:
+                held[digest] -= 1
+                if held[digest] <= 0:
+                    del held[digest]
+                    gone.append(digest)
+            if gone:
+                # Of what cannot be written the rest stays held, which harms nobody.
+                self._write(_LETTERS[kind].upper() + digest for digest in gone)
+
+    def close(self) -> None:
+        """Give everything up."""
+        with self._guard:
+            if self._path is not None:
+                with suppress(OSError):
+                    self._path.unlink(missing_ok=True)
+                os.close(self._descriptor)
+                self._path = None
+
+    def _write(self, entries: Iterable[bytes]) -> bool:
+        data = b"".join(entries)
+        with suppress(OSError):
+            if self._path is None:
+                self._path, self._descriptor, self._end = self._make()
+            # What was cut short is written over the next time.
+            if os.pwrite(self._descriptor, data, self._end) == len(data):
+                self._end += len(data)
+                return True
+        return False
+
+    def _make(self) -> tuple[Path, int, int]:
+        head = f"process {os.getpid()} on {socket.gethostname()}\n".encode()
+        while True:
+            path = self._directory / f"{os.getpid()}-{os.urandom(4).hex()}"
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                # Whoever clears away may have taken it for one that nobody holds, before this held it.
+                if os.fstat(descriptor).st_nlink:
+                    return path, descriptor, os.pwrite(descriptor, head, 0)
+            except BlockingIOError:
+                pass
+            except OSError:
+                os.close(descriptor)
+                raise
+            os.close(descriptor)
+
+
 class Leases:
-    """The lease of this process, a file in `leases/` that it holds locked, and those of others.
+    """What this process uses, in files in `leases/` that it holds locked, and what others do.
 
     What the store answers is leased before anything can be collected: look-ups and their leases are made in
-    `taking()`, which many may be in at once, and deletions in `alone()`. The kernel drops the lock of a process that
-    ends, however it ends, and with it the lease.
+    `taking()`, which many may be in at once, and deletions in `alone()`. The kernel drops the locks of a process that
+    ends, however it ends, and with them its leases.
     """
 
     def __init__(self, root: Path) -> None:
         self._root = root
         self._directory = root / "leases"
-        self._guard = threading.Lock()
         self._inside = threading.local()
-        self._path: Path | None = None
-        self._descriptor = -1
-        self._end = 0
-        self._held: dict[Leased, set[bytes]] = {kind: set() for kind in _LETTERS}
+        self._own = _LeaseFile(self._directory)
 
     @contextmanager
     def taking(self) -> Iterator[None]:
@@ -71,29 +139,35 @@ class Leases:
             yield
 
     def hold(self, kind: Leased, digests: Iterable[bytes]) -> None:
-        """Lease things for as long as this process has the store open; only in `taking()`.
+        """Lease things for as long as this process has the store open, or less; only in `taking()`.
 
-        A full disk is no reason to fail: what is collected all the same is missed, and built again in the same run.
+        Records until they are given up as often, what else there is until the end of the `working()` that this thread
+        is in. A full disk is no reason to fail: what is collected all the same is missed, and built again in the same
+        run.
         """
-        with self._guard:
-            new = set(digests) - self._held[kind]
-            if not new:
-                return
-            with suppress(OSError):
-                if self._path is None:
-                    self._path, self._descriptor, self._end = self._make()
-                data = b"".join(_LETTERS[kind] + digest for digest in new)
-                # What was cut short is written over the next time.
-                if os.pwrite(self._descriptor, data, self._end) == len(data):
-                    self._end += len(data)
-                    self._held[kind] |= new
+        work: _LeaseFile | None = getattr(self._inside, "work", None)
+        (self._own if work is None or kind == "record" else work).hold(kind, digests)
+
+    def give_up(self, keys: Iterable[bytes]) -> None:
+        """Lease records no more that were leased as often."""
+        self._own.give_up("record", keys)
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """See `ports.records.Records.working`."""
+        self._inside.work = _LeaseFile(self._directory)
+        try:
+            yield
+        finally:
+            self._inside.work.close()
+            self._inside.work = None
 
     def all(self) -> list[Lease]:
         """The leases of every process that runs, this one's among them. Those of others that ended are removed."""
         found = []
         for path in sorted(self._directory.iterdir()):
             with suppress(FileNotFoundError):
-                if path == self._path or _is_held(path):
+                if _is_held(path):
                     found.append(_read(path))
                 else:
                     path.unlink()
@@ -101,29 +175,7 @@ class Leases:
 
     def close(self) -> None:
         """Give everything up."""
-        with self._guard:
-            if self._path is not None:
-                with suppress(OSError):
-                    self._path.unlink(missing_ok=True)
-                os.close(self._descriptor)
-                self._path = None
-
-    def _make(self) -> tuple[Path, int, int]:
-        head = f"process {os.getpid()} on {socket.gethostname()}\n".encode()
-        while True:
-            path = self._directory / f"{os.getpid()}-{os.urandom(4).hex()}"
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                # Whoever clears away may have taken it for one that nobody holds, before this held it.
-                if os.fstat(descriptor).st_nlink:
-                    return path, descriptor, os.pwrite(descriptor, head, 0)
-            except BlockingIOError:
-                pass
-            except OSError:
-                os.close(descriptor)
-                raise
-            os.close(descriptor)
+        self._own.close()
 
     @contextmanager
     def _locked(self, path: Path, how: int, *, by_way_of: int) -> Iterator[None]:
@@ -170,8 +222,17 @@ def _read(path: Path) -> Lease:
     head, _newline, data = path.read_bytes().partition(b"\n")
     # A process that was stopped while it wrote has not been told yet.
     entries = [data[at : at + _ENTRY_BYTES] for at in range(0, len(data) - _ENTRY_BYTES + 1, _ENTRY_BYTES)]
-    held = {kind: frozenset(entry[1:] for entry in entries if entry[:1] == letter) for kind, letter in _LETTERS.items()}
-    return Lease(owner=head.decode("utf-8", "replace"), held=held)
+    held: dict[bytes, set[bytes]] = {letter: set() for letter in _LETTERS.values()}
+    for entry in entries:
+        letter, digest = entry[:1], entry[1:]
+        if letter in held:
+            held[letter].add(digest)
+        elif letter.lower() in held:
+            held[letter.lower()].discard(digest)
+    return Lease(
+        owner=head.decode("utf-8", "replace"),
+        held={kind: frozenset(held[letter]) for kind, letter in _LETTERS.items()},
+    )
 
 
 def raw(digests: Iterable[Digest]) -> list[bytes]:

@@ -129,6 +129,14 @@ class LocalRecords:
         with self._database.writing() as connection:
             _lead(connection, recipe, key)
 
+    def working(self) -> AbstractContextManager[None]:
+        """See `ports.records.Records.working`."""
+        return self._leases.working()
+
+    def give_up(self, keys: Iterable[Digest]) -> None:
+        """See `ports.records.Records.give_up`."""
+        self._leases.give_up(key.raw for key in keys)
+
     def all(self, *, besides: Mapping[bytes, bytes] | None = None) -> list[Listed]:
         """Every record but those of `besides`, which has the `check` of each by its raw key, if they are as they were.
 
