@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Final
 from reeval_build.execute.context import Context
 from reeval_build.stores.layered import LayeredObjects
 from reeval_build.stores.private import PrivateObjects
+from reeval_build.stores.unread_facts import UnreadFacts
 from reeval_build.stores.unread_stats import UnreadStats
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from reeval_build.content.facts import Facts
     from reeval_build.digest import Digest
     from reeval_build.execute.context import Engines
     from reeval_build.model.spec import GitWorkspace
@@ -48,6 +50,7 @@ class Host:
         from reeval_build.sources.local_trees import LocalDirectories
 
         freshness = Freshness(UnreadStats(store.stats) if rehash else store.stats)
+        self.facts: Facts = UnreadFacts(store.facts) if rehash else store.facts
         self.files = HostFileReader(store.objects, freshness)
         self.trees = LocalDirectories(store.objects, freshness)
 
@@ -62,6 +65,7 @@ def compose(store: LocalStore, shelf: Shelf, engines: Engines, host: Host) -> Co
     return Context(
         objects=shelf.objects,
         private=shelf.private,
+        facts=host.facts,
         records=store.records,
         engines=engines,
         git=_LazyGit(store, cancel),

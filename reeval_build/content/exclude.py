@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import attrs
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from reeval_build.digest import Digest
     from reeval_build.paths import Parts
-    from reeval_build.tree.directory import Entry, Loader
+    from reeval_build.tree.directory import Loader
 
 _GIT = b".git"
 
@@ -42,20 +43,23 @@ class Exclusion:
     anchors to the skill's root; a trailing `/` matches directories; any other pattern matches a name at any depth.
     """
 
-    _patterns: tuple[_Pattern, ...]
+    patterns: tuple[str, ...]
 
     @classmethod
     def of(cls, patterns: Iterable[str]) -> Exclusion:
         """What `patterns` leave out; one that names nothing ("" or "/") leaves out nothing."""
-        return cls(tuple(_pattern(text) for text in patterns if text.strip("/")))
+        return cls(tuple(text for text in patterns if text.strip("/")))
+
+    @cached_property
+    def _read(self) -> tuple[_Pattern, ...]:
+        return tuple(_pattern(text) for text in self.patterns)
 
     def leaves_out(self, parts: Parts, kind: Kind) -> bool:
         """Whether the entry at `parts` is left out, with all that is below it."""
-        return parts[-1] == _GIT or any(pattern.matches(parts, kind) for pattern in self._patterns)
+        return parts[-1] == _GIT or any(pattern.matches(parts, kind) for pattern in self._read)
 
-    def split(self, tree: Digest, load: Loader) -> tuple[list[tuple[Parts, Entry]], list[Parts]]:
-        """What of `tree` is kept, a directory before what is in it, and the topmost paths that are left out."""
-        kept: list[tuple[Parts, Entry]] = []
+    def topmost(self, tree: Digest, load: Loader) -> list[Parts]:
+        """The paths in `tree` that are left out, none of them below another."""
         out: list[Parts] = []
         pending: list[tuple[Parts, Digest]] = [((), tree)]
         while pending:
@@ -64,11 +68,9 @@ class Exclusion:
                 parts = (*above, name)
                 if self.leaves_out(parts, entry.kind):
                     out.append(parts)
-                    continue
-                kept.append((parts, entry))
-                if entry.kind is Kind.DIRECTORY:
+                elif entry.kind is Kind.DIRECTORY:
                     pending.append((parts, entry.content))
-        return kept, out
+        return out
 
 
 def _pattern(text: str) -> _Pattern:

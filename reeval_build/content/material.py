@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import attrs
 
+from reeval_build.content.facts import Facts, NoFacts
 from reeval_build.content.problems import ContentError
 from reeval_build.paths import PathError, check_link, display, split
 from reeval_build.tree.directory import Entry, Kind, Loader, Saver
@@ -34,7 +35,7 @@ class Adder(Protocol):
 
 @attrs.frozen(kw_only=True)
 class Material:
-    """Reads what is stored, and adds to it.
+    """Reads what is stored, and adds to it; `facts` has what need not be read again.
 
     What is added need not be readable through `load` and `read` at once: nothing here reads what it has just added.
     """
@@ -43,6 +44,7 @@ class Material:
     read: Reader
     save: Saver
     add: Adder
+    facts: Facts = attrs.field(factory=NoFacts)
 
     def file(self, data: bytes, *, executable: bool = False) -> Entry:
         """The entry of a file that has `data`."""
@@ -75,13 +77,18 @@ def read_document(entry: Entry, path: str, material: Material, *, where: str) ->
     Raises:
         ContentError: when `entry` is not a regular file or is too large to be one that a person wrote.
     """
+    check_document(entry, path, where=where)
+    return material.read(entry.content)
+
+
+def check_document(entry: Entry, path: str, *, where: str) -> None:
+    """Make sure that there is a file that a person can have written. Raises ContentError when there is not."""
     if entry.kind is Kind.SYMLINK:
         raise ContentError(where, path, "is a symbolic link, which is not followed")
     if entry.kind is Kind.DIRECTORY:
         raise ContentError(where, path, "is a directory, not a file")
     if entry.size > MAX_DOCUMENT_BYTES:
         raise ContentError(where, path, f"has {entry.size} bytes, more than the {MAX_DOCUMENT_BYTES} that are read")
-    return material.read(entry.content)
 
 
 def relative_parts(text: str, *, where: str) -> Parts:

@@ -14,7 +14,6 @@ from reeval_build.content.manifest import MANIFEST, Manifest, read_manifest
 from reeval_build.content.marketplaces import MARKETPLACE, MarketplaceEntry
 from reeval_build.content.material import (
     Material,
-    check_link_in,
     directory_at,
     find,
     is_directory,
@@ -22,6 +21,7 @@ from reeval_build.content.material import (
     read_document,
     relative_parts,
 )
+from reeval_build.content.narrowed import Narrowing
 from reeval_build.content.plugin_parts import Inventory, InventoryReader, Item
 from reeval_build.content.problems import ContentError, listed, shown
 from reeval_build.digest import Digest
@@ -38,7 +38,7 @@ from reeval_build.model.plugins import (
     PluginSource,
 )
 from reeval_build.paths import PathError, display, split
-from reeval_build.tree.directory import walk
+from reeval_build.tree.directory import tree_digest, walk
 from reeval_build.tree.draft import Draft
 
 if TYPE_CHECKING:
@@ -202,13 +202,10 @@ def _kept_tree(
     plugin: Digest, manifest: Manifest, inventory: Inventory, kept: tuple[PluginPart, ...], material: Material, at: str
 ) -> Digest:
     """The plugin without the parts that are not kept; what belongs to no part stays, for kept parts may use it."""
-    entries, left_out = Exclusion.of(()).split(plugin, material.load)
-    for parts, entry in entries:
-        if entry.target is not None:
-            check_link_in(parts, entry.target, at, where=manifest.where)
     draft = Draft(material.load, plugin)
-    for parts in left_out:
-        draft.remove(parts)
+    if _without_git(plugin, material, at, manifest.where) != plugin:
+        for parts in Exclusion.of(()).topmost(plugin, material.load):
+            draft.remove(parts)
     # Without `only` every part is kept, also one that there is nothing of yet.
     dropped = tuple(part for part in PLUGIN_PARTS if part not in kept) if kept != inventory.parts else ()
     for parts in _dropped_paths(inventory, dropped):
@@ -220,6 +217,12 @@ def _kept_tree(
         except PathError as error:
             raise manifest.error(error.reason) from error
     return draft.save(material.save)
+
+
+def _without_git(plugin: Digest, material: Material, at: str, where: str) -> Digest:
+    looking = attrs.evolve(material, save=tree_digest)
+    narrowing = Narrowing(exclusion=Exclusion.of(()), material=looking, where=where, at=at)
+    return narrowing.known(plugin) or narrowing.of(plugin)
 
 
 def _dropped_paths(inventory: Inventory, dropped: tuple[PluginPart, ...]) -> set[Parts]:

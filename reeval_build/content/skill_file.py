@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 import attrs
 
-from reeval_build.content.material import Material, check_link_in, read_document
+from reeval_build import canon
+from reeval_build.content.facts import Fact, question
+from reeval_build.content.material import Material, check_document
+from reeval_build.content.narrowed import Narrowing
 from reeval_build.content.problems import ContentError, shown
-from reeval_build.digest import Digest
+from reeval_build.digest import Digest, Domain
 from reeval_build.tree.directory import Kind
-from reeval_build.tree.draft import Draft
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from reeval_build.content.exclude import Exclusion
 
 SKILL_FILE: Final = b"SKILL.md"
+HEAD: Final = Domain("fact skill", 1)
+"""Its number changes when what a SKILL.md says is read in another way."""
 _KEBAB: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _MAX_NAME: Final = 255
 # Rule: the Agent Skills specification; reeval's documentation names no limit, so beyond these is a warning.
@@ -56,16 +60,27 @@ class SkillDirectory:
 
     def read(self, material: Material) -> ReadSkill | ContentError:
         """What its SKILL.md says, or what is wrong with it."""
-        from reeval_build.content.frontmatter import read_frontmatter  # noqa: PLC0415 - YAML is for who has skills
-
         try:
-            data = read_document(material.load(self.tree)[SKILL_FILE], self.file, material, where=self.where)
-            fields = read_frontmatter(data, self.file, where=self.where)
-            name = check_name(fields.get("name", self.fallback), self.file, where=self.where)
-            description = check_description(fields.get("description"), self.file, where=self.where)
+            entry = material.load(self.tree)[SKILL_FILE]
+            check_document(entry, self.file, where=self.where)
+            known = _known_head(entry.content, material)
+            name, description = known or self._read_head(entry.content, material)
+            if name is None:
+                name = check_name(self.fallback, self.file, where=self.where)
         except ContentError as error:
             return error
         return ReadSkill(directory=self, name=name, description=description)
+
+    def _read_head(self, file: Digest, material: Material) -> tuple[str | None, str]:
+        """The name, if there is one, and the description in a SKILL.md, which are remembered."""
+        from reeval_build.content.frontmatter import read_frontmatter  # noqa: PLC0415 - YAML is for who has new skills
+
+        fields = read_frontmatter(material.read(file), self.file, where=self.where)
+        name = check_name(fields["name"], self.file, where=self.where) if "name" in fields else None
+        description = check_description(fields.get("description"), self.file, where=self.where)
+        answer = canon.encode([name, description])
+        material.facts.keep([Fact(question=question(HEAD, file), about=file, answer=answer)])
+        return name, description
 
 
 @attrs.frozen(kw_only=True)
@@ -83,21 +98,33 @@ class ReadSkill:
             ContentError: when its SKILL.md is, or when a symbolic link in what is left leads out of the skill.
         """
         at = self.directory
-        if exclusion.leaves_out((SKILL_FILE,), Kind.FILE):
+        narrowing = Narrowing(exclusion=exclusion, material=material, where=at.where, at=at.path)
+        tree = narrowing.known(at.tree)
+        if tree is None:
+            tree = self._narrowed(narrowing)
+        return FoundSkill(name=self.name, description=self.description, tree=tree)
+
+    def _narrowed(self, narrowing: Narrowing) -> Digest:
+        at = self.directory
+        if narrowing.exclusion.leaves_out((SKILL_FILE,), Kind.FILE):
             raise ContentError(at.where, at.file, "is left out by `exclude`, and a skill needs it")
-        kept, left_out = exclusion.split(at.tree, material.load)
-        for parts, entry in kept:
-            if entry.target is not None:
-                check_link_in(parts, entry.target, at.path, where=at.where)
-        draft = Draft(material.load, at.tree)
-        for parts in left_out:
-            draft.remove(parts)
-        return FoundSkill(name=self.name, description=self.description, tree=draft.save(material.save))
+        return narrowing.of(at.tree)
 
     def warnings(self) -> Iterator[str]:
         """What works, and may not be what the author meant."""
         at = self.directory
         return length_warnings(self.name, self.description, f'"{shown(at.file)}" in {at.where}')
+
+
+def _known_head(file: Digest, material: Material) -> tuple[str | None, str] | None:
+    """What is remembered of a SKILL.md."""
+    about = question(HEAD, file)
+    answer = material.facts.known([about]).get(about)
+    match None if answer is None else canon.decode(answer):
+        case [None | str() as name, str(description)]:
+            return name, description
+        case _:
+            return None
 
 
 def check_name(name: object, path: str, *, where: str) -> str:

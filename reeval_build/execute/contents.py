@@ -26,6 +26,7 @@ from reeval_build.tree.draft import Draft
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from reeval_build.content.facts import Facts
     from reeval_build.model.plugins import PluginSource
     from reeval_build.model.skills import SkillSource
     from reeval_build.plan.outputs import Output
@@ -33,26 +34,29 @@ if TYPE_CHECKING:
     from reeval_build.ports.objects import Batch, Objects
 
 
-def read_skills(source: SkillSource, fetched: FetchedSource | None, objects: Objects) -> ResolvedSkills:
-    """The skills that a source gives, without keeping anything.
+def read_skills(source: SkillSource, fetched: FetchedSource | None, objects: Objects, facts: Facts) -> ResolvedSkills:
+    """The skills that a source gives, without keeping anything but `facts`.
 
     Raises:
         ContentError: when it does not give what it should.
         LostObjectError: when the store lacks a piece of it.
     """
     tree = None if fetched is None else fetched.tree
-    return ResolvedSkills(found=_skills(source, tree, _to_look_at(objects)), fetched=fetched)
+    return ResolvedSkills(found=_skills(source, tree, _to_look_at(objects, facts)), fetched=fetched)
 
 
-def read_entry(source: MarketplacePlugin, marketplace: FetchedSource, objects: Objects) -> MarketplaceEntry:
+def read_entry(
+    source: MarketplacePlugin, marketplace: FetchedSource, objects: Objects, facts: Facts
+) -> MarketplaceEntry:
     """The entry of a plugin in its marketplace. Raises as `read_skills` does."""
-    return find_entry(source.name, marketplace.tree, _to_look_at(objects), where=called_plugin(source))
+    return find_entry(source.name, marketplace.tree, _to_look_at(objects, facts), where=called_plugin(source))
 
 
 def read_plugin(
     source: PluginSource,
     fetched: FetchedSource,
     objects: Objects,
+    facts: Facts,
     *,
     home: str,
     entry: MarketplaceEntry | None = None,
@@ -62,7 +66,7 @@ def read_plugin(
 
     Raises as `read_skills` does.
     """
-    contents = find_plugin(source, fetched.tree, _to_look_at(objects), home=home, entry=entry)
+    contents = find_plugin(source, fetched.tree, _to_look_at(objects, facts), home=home, entry=entry)
     return ResolvedPlugin(
         contents=contents,
         fetched=fetched,
@@ -150,17 +154,19 @@ def _tree(output: Output) -> Digest:
     return tree
 
 
-def _to_look_at(objects: Objects) -> Material:
-    """Says what would be kept, and keeps nothing."""
+def _to_look_at(objects: Objects, facts: Facts) -> Material:
+    """Says what would be kept, and keeps nothing but `facts`."""
     return Material(
         load=trees.loader(objects),
         read=lambda digest: objects.read(BLOB, digest),
         save=directory.tree_digest,
         add=BLOB.digest,
+        facts=facts,
     )
 
 
 def _to_keep(objects: Objects, batch: Batch) -> Material:
+    """Keeps everything, and so reads everything: what was found out before may be in no store."""
     return Material(
         load=trees.loader(objects),
         read=lambda digest: objects.read(BLOB, digest),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import attrs
 
+from reeval_build.content.facts import Facts
 from reeval_build.ports.engine import Cancellation
 from reeval_build.ports.objects import Objects
 from reeval_build.ports.records import Records
@@ -34,6 +35,7 @@ class Context:
 
     objects: Objects
     private: Objects
+    facts: Facts
     records: Records
     engines: Engines
     git: GitTrees

@@ -35,9 +35,11 @@ def resolve_skills(
 
     def read(source: SkillSource) -> ResolvedSkills:
         if isinstance(source, InlineSkill):
-            return read_skills(source, None, context.objects)
+            return read_skills(source, None, context.objects, context.facts)
         return _whole(
-            _had(fetched[skills_request(source)]), context, lambda one: read_skills(source, one, context.objects)
+            _had(fetched[skills_request(source)]),
+            context,
+            lambda one: read_skills(source, one, context.objects, context.facts),
         )
 
     return ask(sources, read)
@@ -51,7 +53,9 @@ def resolve_plugins(
 
     def entry_of(source: MarketplacePlugin) -> MarketplaceEntry:
         return _whole(
-            _had(first[plugin_request(source)]), context, lambda one: read_entry(source, one, context.objects)
+            _had(first[plugin_request(source)]),
+            context,
+            lambda one: read_entry(source, one, context.objects, context.facts),
         )
 
     entries = ask([source for source, _ in plugins if isinstance(source, MarketplacePlugin)], entry_of)
@@ -70,7 +74,9 @@ def resolve_plugins(
         return _whole(
             _of_plugin(source, fetched[request]),
             context,
-            lambda one: read_plugin(source, one, context.objects, home=home, entry=entry, marketplace=marketplace),
+            lambda one: read_plugin(
+                source, one, context.objects, context.facts, home=home, entry=entry, marketplace=marketplace
+            ),
         )
 
     return ask(plugins, read)

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Final
 import attrs
 import pytest
 
+from reeval_build import canon
+from reeval_build.content.facts import Fact, question
+from reeval_build.content.skill_file import HEAD
 from reeval_build.digest import BLOB
 from reeval_build.sources.freshness import SETTLED_AFTER_NS
 from reeval_build.stores.local import LocalStore
@@ -105,6 +108,49 @@ def test_what_is_remembered_wrongly_is_put_right_by_rehash(project: Project, ree
     assert wrong != right
     assert reeval.build("--rehash").keys == right
     assert reeval.build().keys == right
+
+
+def test_a_fact_that_is_wrong_is_put_right_by_rehash(project: Project, reeval: ReevalBuild) -> None:
+    define(project)
+    settle(project)
+    right = reeval("graph", "--format=json").stdout
+    file = BLOB.digest(skill_file().encode())
+    with LocalStore(reeval.store) as store:
+        answer = canon.encode(["another", "Does it."])
+        assert question(HEAD, file) in store.facts.known([question(HEAD, file)])
+        store.facts.keep([Fact(question=question(HEAD, file), about=file, answer=answer)])
+
+    wrong = reeval("graph", "--format=json").stdout
+
+    assert wrong != right
+    assert reeval("graph", "--format=json", "--rehash").stdout == right
+    assert reeval("graph", "--format=json").stdout == right
+
+
+@pytest.mark.conforms("fault 9")
+def test_edits_around_what_exclude_leaves_out_are_seen(project: Project, reeval: ReevalBuild) -> None:
+    define(project)
+    for path in ("evals/x", "a/evals/x", "a/x", "b/c/x.eval.ts", "b/c/y"):
+        project.write(f"skills/one/{path}", path)
+    settle(project)
+    files = project.directory / "skills/one"
+    keys = [reeval.build().keys]
+
+    for edit in (
+        lambda: project.write("skills/one/b/c/y", "1"),
+        lambda: (files / "a").rename(files / "evals/a"),
+        lambda: (files / "evals/a").rename(files / "b/evals"),
+        lambda: (files / "b/c/x.eval.ts").rename(files / "b/c/x.ts"),
+        lambda: project.write("skills/one/SKILL.md", skill_file(description="Says it.")),
+        lambda: project.write("skills/one/evals/x", "left out"),
+    ):
+        edit()
+        keys.append(reeval.build().keys)
+        assert reeval.build("--rehash").keys == keys[-1]
+
+    skills = [next(key for name, key in one.items() if name.startswith("skills")) for one in keys]
+    assert len(set(skills)) == len(skills) - 1
+    assert skills[-1] == skills[-2]
 
 
 @pytest.mark.parametrize("command", [["graph"], ["run", "one@fake"]])

@@ -13,6 +13,8 @@ import pytest
 
 import reeval_build
 from reeval_build import define_environment
+from reeval_build.content.facts import Fact
+from reeval_build.digest import BLOB
 from reeval_build.errors import DefinitionError
 from reeval_build.loading.declared import found_in
 from reeval_build.model.environment import Environment
@@ -137,6 +139,8 @@ def test_the_store_has_what_the_page_says(tmp_path):
 def test_the_database_has_the_tables_that_the_page_says(tmp_path):
     with LocalStore(tmp_path / "store") as store:
         store.stats.save(b"root", {})
+        nothing = BLOB.digest(b"")
+        store.facts.keep([Fact(question=nothing, about=nothing, answer=b"")])
         connection = sqlite3.connect(tmp_path / "store" / "store.sqlite")
         names = [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         found = {name: [row[1] for row in connection.execute(f"PRAGMA table_info({name})")] for name in names}

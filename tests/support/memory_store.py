@@ -14,6 +14,7 @@ from reeval_build.ports.objects import LostObjectError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from reeval_build.content.facts import Fact
     from reeval_build.plan.record import CellRecord
     from reeval_build.ports.engine import Cancellation
     from reeval_build.ports.records import Record
@@ -167,3 +168,18 @@ class MemoryStats:
         for path in gone:
             kept.pop(path, None)
         kept.update(found)
+
+
+class MemoryFacts:
+    """See `content.facts.Facts`."""
+
+    def __init__(self) -> None:
+        self.kept: dict[Digest, bytes] = {}
+
+    def known(self, questions: Iterable[Digest], /) -> Mapping[Digest, bytes]:
+        """See `content.facts.Facts.known`."""
+        return {question: self.kept[question] for question in questions if question in self.kept}
+
+    def keep(self, facts: Iterable[Fact], /) -> None:
+        """See `content.facts.Facts.keep`."""
+        self.kept.update((fact.question, fact.answer) for fact in facts)

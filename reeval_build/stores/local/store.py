@@ -6,6 +6,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Final, Self
 
 from reeval_build.stores.local.database import Database, StoreAccessError
+from reeval_build.stores.local.facts import LocalFacts
 from reeval_build.stores.local.leases import Leases
 from reeval_build.stores.local.locks import remove_stale_locks
 from reeval_build.stores.local.objects import LocalObjects
@@ -46,6 +47,7 @@ class LocalStore:
         self.objects = LocalObjects(self.root, self.database, self.leases, scratch=self.scratch)
         self.records = LocalRecords(self.database, self.leases, self.root / "locks")
         self.stats = LocalStats(self.database)
+        self.facts = LocalFacts(self.database)
 
     @property
     def scratch(self) -> Path:

@@ -30,6 +30,7 @@ class Shelf:
         self._directories = Directories()
         self._blobs: dict[Digest, bytes] = {}
         self.read: list[Digest] = []
+        self.loaded = self._directories.loaded
         self.material = Material(
             load=self._directories.load, read=self._read, save=self._directories.save, add=self._add
         )

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import attrs
 import pytest
 
 from reeval_build.content.material import MAX_DOCUMENT_BYTES
@@ -7,6 +8,7 @@ from reeval_build.content.problems import ContentError
 from reeval_build.content.skills import RegistryAddress, find_skills, registry_address
 from reeval_build.errors import InfraError, PlanError
 from reeval_build.model.skills import GitSkills, LocalSkills, NpmSkills, RegistrySkill
+from tests.support.memory_store import MemoryFacts
 from tests.unit.content.shelf import skill
 
 LOCAL = LocalSkills(path="/home/me/skills")
@@ -366,3 +368,43 @@ def test_a_directory_whose_name_is_not_text_is_shown_escaped(shelf):
     error = refusal(shelf, LOCAL, {"a\udcff/SKILL.md": skill()})
 
     assert 'has the name "a\\xff"' in str(error)
+
+
+def many_files(*, changed: str = "") -> dict[str, str]:
+    """Skills with many directories, in which one file may be another."""
+    files = {f"{name}/{one}/{other}/x": "1" for name in "ab" for one in range(5) for other in range(5)}
+    return files | {"a/SKILL.md": skill(), "b/SKILL.md": skill("other")} | ({changed: "2"} if changed else {})
+
+
+@pytest.fixture
+def remembering(shelf):
+    return attrs.evolve(shelf.material, facts=MemoryFacts())
+
+
+def reads(shelf, work):
+    """How many directories, and how many files, are read."""
+    directories, files = len(shelf.loaded), len(shelf.read)
+    work()
+    return len(shelf.loaded) - directories, len(shelf.read) - files
+
+
+def test_of_skills_that_were_looked_at_only_the_place_of_each_is_read(shelf, remembering):
+    tree = shelf.tree(many_files())
+
+    first = reads(shelf, lambda: find_skills(LOCAL, tree, remembering))
+    again = reads(shelf, lambda: find_skills(LOCAL, tree, remembering))
+
+    assert first[0] > 1 + 5 + 25
+    assert first[1] == 2
+    assert again[0] < 10
+    assert again[1] == 0
+
+
+def test_of_a_skill_with_a_changed_file_only_the_directories_above_it_are_read(shelf, remembering):
+    before, after = shelf.tree(many_files()), shelf.tree(many_files(changed="a/3/3/x"))
+    find_skills(LOCAL, before, remembering)
+
+    nothing = reads(shelf, lambda: find_skills(LOCAL, before, remembering))
+    changed = reads(shelf, lambda: find_skills(LOCAL, after, remembering))
+
+    assert (changed[0] - nothing[0], changed[1]) == (3, 0)
