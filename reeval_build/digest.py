@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Final
 
 import attrs
@@ -61,18 +60,19 @@ class Domain:
     kind: str
     schema: int
 
+    _template: blake3 = attrs.field(init=False, repr=False, eq=False)
+
+    @_template.default
+    def _new(self) -> blake3:
+        return blake3(derive_key_context=f"reeval-build {self.kind} {self.schema}")
+
     def hasher(self) -> blake3:
         """A fresh BLAKE3 hasher in this domain (`derive_key` mode, so the domain comes before any byte)."""
-        return _template(self.kind, self.schema).copy()
+        return self._template.copy()
 
     def digest(self, data: Buffer) -> Digest:
         """The digest of `data` as a thing of this kind."""
-        return Digest(self.hasher().update(data).digest())
-
-
-@cache
-def _template(kind: str, schema: int) -> blake3:
-    return blake3(derive_key_context=f"reeval-build {kind} {schema}")
+        return Digest(self._template.copy().update(data).digest())
 
 
 BLOB: Final = Domain("blob", 1)

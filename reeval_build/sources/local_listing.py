@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -11,7 +12,7 @@ import attrs
 
 from reeval_build.sources.freshness import KnownFile, as_known, files_of, row_of
 from reeval_build.sources.steady import version
-from reeval_build.tree.directory import Directory, Entry, encode
+from reeval_build.tree.directory import Directory, Entry, Kind, encode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from reeval_build.sources.freshness import Scan
 
 _LEFT_OUT: Final = b".git"
+# What os.fsencode does, which looks each of them up every time.
+_NAMES: Final = sys.getfilesystemencoding()
+_NAME_ERRORS: Final = sys.getfilesystemencodeerrors()
 
 
 class Listing:
@@ -40,7 +44,7 @@ class Listing:
         self._path = b"/".join(parts)
         self._scan = scan
         with os.scandir(descriptor) as items:
-            found = {os.fsencode(item.name): item for item in islice(items, most)}
+            found = {item.name.encode(_NAMES, _NAME_ERRORS): item for item in islice(items, most)}
         found.pop(_LEFT_OUT, None)
         self._kinds = {name: _kind(found[name]) for name in sorted(found)}
         self._trusts = scan.trusts(self._device, descriptor)
@@ -98,8 +102,8 @@ class Listing:
 
     def add(self, name: bytes, status: os.stat_result, digest: Digest) -> None:
         """A file that was read, and what it was before and after that."""
-        executable = bool(status.st_mode & stat.S_IXUSR)
-        self._entries[name] = Entry.file(digest, status.st_size, executable=executable)
+        kind = Kind.EXECUTABLE if status.st_mode & stat.S_IXUSR else Kind.FILE
+        self._entries[name] = Entry(kind, digest, status.st_size)
         row = self._scan.settled(status) if self._trusts and status.st_dev == self._device else None
         if row is None:
             self._is_settled = False

@@ -111,9 +111,7 @@ class _Walk:
             self._enter((), descriptor)
             while self._open:
                 above = self._open[-1]
-                item = next(above.left, None)
-                if item is not None:
-                    self._take(above, *item)
+                if self._take_files(above):
                     continue
                 self.tree = self._leave()
                 if self._open:
@@ -171,25 +169,29 @@ class _Walk:
         listing.remember(digest)
         return digest
 
-    def _take(self, above: Listing, name: bytes, kind: int) -> None:
-        parts = self._place.parts = (*above.parts, name)
-        self._entries += 1
-        if self._entries > self._limits.members:
-            raise self._too_much(f"has more than {self._limits.members:,} files and directories")
-        try:
-            check_name(name)
-            if kind == stat.S_IFLNK:
-                above.others[name] = Entry.symlink(check_link(parts, self._target(above, name)))
-        except PathError as error:
-            raise self._place.refused(error.reason) from error
-        if kind == stat.S_IFDIR:
-            if len(parts) > MAX_DEPTH:
-                raise self._place.refused(f"is more than {MAX_DEPTH} directories deep")
-            self._enter(parts, self._open_below(above, name, _DIRECTORY_FLAGS))
-        elif kind == stat.S_IFREG:
-            self._file(above, name)
-        elif kind != stat.S_IFLNK:
-            raise self._place.refused(f"is {_SPECIAL.get(kind, 'no file, link or directory')}")
+    def _take_files(self, above: Listing) -> bool:
+        """Take what is left of a directory, up to one in it, which is entered; whether there was one."""
+        for name, kind in above.left:
+            parts = self._place.parts = (*above.parts, name)
+            self._entries += 1
+            if self._entries > self._limits.members:
+                raise self._too_much(f"has more than {self._limits.members:,} files and directories")
+            try:
+                check_name(name)
+                if kind == stat.S_IFLNK:
+                    above.others[name] = Entry.symlink(check_link(parts, self._target(above, name)))
+            except PathError as error:
+                raise self._place.refused(error.reason) from error
+            if kind == stat.S_IFREG:
+                self._file(above, name)
+            elif kind == stat.S_IFDIR:
+                if len(parts) > MAX_DEPTH:
+                    raise self._place.refused(f"is more than {MAX_DEPTH} directories deep")
+                self._enter(parts, self._open_below(above, name, _DIRECTORY_FLAGS))
+                return True
+            elif kind != stat.S_IFLNK:
+                raise self._place.refused(f"is {_SPECIAL.get(kind, 'no file, link or directory')}")
+        return False
 
     def _too_much(self, problem: str) -> LocalTreeError:
         here = display(b"/".join(self._place.parts))
@@ -200,23 +202,25 @@ class _Walk:
             return os.readlink(name, dir_fd=above.descriptor)
 
     def _file(self, above: Listing, name: bytes) -> None:
-        descriptor = self._open_below(above, name, _FILE_FLAGS)
+        with self._place:
+            descriptor = os.open(name, _FILE_FLAGS, dir_fd=above.descriptor)
         try:
             with self._place:
                 before = os.fstat(descriptor)
                 self._check(before)
-                data = _read(descriptor, before.st_size) if before.st_size <= _SMALL_BYTES else None
+                size = before.st_size
+                data = _read(descriptor, size) if size <= _SMALL_BYTES else None
             if data is None:
-                content = Content(self._place, descriptor, before.st_size)
-                digest, size = self._batch.add_stream(BLOB, cast("BinaryIO", content))
+                content = Content(self._place, descriptor, size)
+                digest, read = self._batch.add_stream(BLOB, cast("BinaryIO", content))
             else:
-                digest, size = self._batch.add(BLOB, data), len(data)
+                digest, read = self._batch.add(BLOB, data), len(data)
             with self._place:
                 after = os.fstat(descriptor)
-            if size != before.st_size or version(after) != version(before):
-                raise ChangedError
         finally:
             os.close(descriptor)
+        if read != size or version(after) != version(before):
+            raise ChangedError
         above.add(name, before, digest)
 
     def _check(self, status: os.stat_result) -> None:

@@ -32,13 +32,14 @@ class LocalBatch:
         self._root = root
         self._leases = leases
         self._scratch = scratch
-        self._seen: set[Digest] = set()
-        self._trees: set[Digest] = set()
-        self._small: dict[Digest, bytes] = {}
+        # By the bytes of digests, of which there are tens of thousands.
+        self._seen: set[bytes] = set()
+        self._trees: set[bytes] = set()
+        self._small: dict[bytes, bytes] = {}
         self._small_bytes = 0
         self._rows: list[tuple[bytes, int, int]] = []
         self._large: dict[Digest, tuple[Path, int]] = {}
-        self._pack: BinaryIO | None = None
+        self._pack: io.FileIO | None = None
         self._pack_path = self._temporary()
         self._pack_bytes = 0
 
@@ -47,11 +48,12 @@ class LocalBatch:
         if len(data) > SMALL_BYTES:
             return self.add_stream(domain, io.BytesIO(data))[0]
         digest = domain.digest(data)
-        if digest not in self._seen:
-            self._seen.add(digest)
+        name = digest.raw
+        if name not in self._seen:
+            self._seen.add(name)
             if domain is TREE:
-                self._trees.add(digest)
-            self._small[digest] = data
+                self._trees.add(name)
+            self._small[name] = data
             self._small_bytes += len(data)
             if self._small_bytes > _FLUSH_AFTER_BYTES:
                 self._flush()
@@ -70,7 +72,7 @@ class LocalBatch:
                 path.unlink(missing_ok=True)
             raise
         if domain is TREE:
-            self._trees.add(digest)
+            self._trees.add(digest.raw)
         if digest in self._large:
             path.unlink()
         else:
@@ -107,7 +109,7 @@ class LocalBatch:
                 self._name(database, pack_name)
                 self._leases.hold("object", [digest for digest, _offset, _size in self._rows])
                 self._leases.hold("object", raw(self._large))
-                self._leases.hold("tree", raw(self._trees))
+                self._leases.hold("tree", self._trees)
             except BaseException:
                 self._withdraw(pack_name)
                 raise
@@ -153,19 +155,22 @@ class LocalBatch:
 
     def _flush(self) -> None:
         with self._leases.taking():
-            known = self._objects.present(self._small)
-            self._leases.hold("tree", raw(known & self._trees))
-        for digest, data in self._small.items():
-            if digest in known and self._objects.holds(digest, data):
+            known = self._objects.named(self._small)
+            self._leases.hold("tree", known & self._trees)
+        new = []
+        for name, data in self._small.items():
+            if name in known and self._objects.holds(Digest(name), data):
                 continue
-            with self._own_files():
-                if self._pack is None:
-                    self._pack = self._pack_path.open("xb")
-                self._pack.write(data)
-            self._rows.append((digest.raw, self._pack_bytes, len(data)))
+            new.append(data)
+            self._rows.append((name, self._pack_bytes, len(data)))
             self._pack_bytes += len(data)
         self._small.clear()
         self._small_bytes = 0
+        if new:
+            with self._own_files():
+                if self._pack is None:
+                    self._pack = self._pack_path.open("xb", buffering=0)
+                _write_all(self._pack, b"".join(new))
 
     @contextmanager
     def _own_files(self) -> Iterator[None]:

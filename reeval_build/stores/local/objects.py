@@ -7,6 +7,7 @@ import os
 import threading
 from collections import OrderedDict
 from contextlib import contextmanager, suppress
+from itertools import islice
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 import attrs
@@ -153,18 +154,21 @@ class LocalObjects:
 
     def present(self, digests: Iterable[Digest]) -> set[Digest]:
         """See `ports.objects.Objects.present`. What was found stays until this process ends."""
-        wanted = [digest.raw for digest in digests]
-        found: set[Digest] = set()
+        return set(map(Digest, self.named(raw(digests))))
+
+    def named(self, wanted: Iterable[bytes]) -> set[bytes]:
+        """The same, by the bytes of digests."""
+        found: set[bytes] = set()
+        rest = iter(wanted)
         with self._database.errors(), self._leases.taking():
-            for start in range(0, len(wanted), _LOOK_UP_AT_ONCE):
-                some = wanted[start : start + _LOOK_UP_AT_ONCE]
+            while some := list(islice(rest, _LOOK_UP_AT_ONCE)):
                 marks = ",".join("?" * len(some))
                 rows = self._database.connection.execute(
                     f"SELECT digest FROM objects WHERE digest IN ({marks})",  # noqa: S608 - only question marks
                     some,
                 )
-                found.update(Digest(row[0]) for row in rows)
-            self._leases.hold("object", raw(found))
+                found.update(row[0] for row in rows)
+            self._leases.hold("object", found)
         return found
 
     @contextmanager
