@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 # More arguments for pytest, as in `make test ARGS="-k graph -x"`.
 ARGS ?=
+# How many times as many seeds, examples and moments `make torture` goes through as `make test` does.
+SEEDS ?= 20
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
@@ -23,21 +25,25 @@ $(shell $(BIN)/python -c '' 2>/dev/null || rm -f $(BIN)/python $(VENV)/installed
 
 PIP_INSTALL := $(BIN)/python -m pip install -qq --editable
 
-.PHONY: help demo test lint format bench clean
+.PHONY: help demo test torture lint format bench clean
 
 help:
-	@echo "make demo    install into $(VENV) and build docs/examples/quickstart with the fake sandbox"
-	@echo "make test    run the checks, then the whole test suite"
-	@echo "make lint    run the checks only: ruff, mypy, import-linter"
-	@echo "make format  let ruff rewrite the sources"
-	@echo "make bench   run the benchmarks"
-	@echo "make clean   remove what make and the tools made"
+	@echo "make demo     install into $(VENV) and build docs/examples/quickstart with the fake sandbox"
+	@echo "make test     run the checks, then the whole test suite"
+	@echo "make torture  run what tries to break it, with SEEDS=$(SEEDS) times as many seeds, sizes and moments"
+	@echo "make lint     run the checks only: ruff, mypy, import-linter"
+	@echo "make format   let ruff rewrite the sources"
+	@echo "make bench    run the benchmarks"
+	@echo "make clean    remove what make and the tools made"
 
 demo: $(VENV)/installed
 	@$(WITH_PATH) sh docs/examples/quickstart/demo.sh
 
 test: lint
 	$(WITH_PATH) python -m pytest $(ARGS)
+
+torture: $(VENV)/installed-dev
+	$(WITH_PATH) REEVAL_BUILD_TEST_SEEDS=$(SEEDS) python -m pytest -m torture --timeout $$((600 * $(SEEDS))) $(ARGS)
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check

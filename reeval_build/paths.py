@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import Final, Literal, TypeAlias
+import unicodedata
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import attrs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 Parts: TypeAlias = tuple[bytes, ...]
 
 _MAX_NAME_BYTES: Final = 255
+_SHOWN_CHARACTERS: Final = 200
 # What `check_name` lets pass, in one look.
 _is_name: Final = re.compile(rb"(?!\.{1,2}\Z|\.wh\.)[^/\0]{1,%d}\Z" % _MAX_NAME_BYTES).match
 
@@ -28,6 +33,21 @@ def display(path: bytes) -> str:
     """`path` as text for people: bytes that are not UTF-8 and control characters are escaped."""
     text = path.decode("utf-8", "backslashreplace")
     return "".join(character if character.isprintable() else _escape(character) for character in text)
+
+
+def display_briefly(path: bytes) -> str:
+    """`path` as `display` has it, without its middle when it is too long for a sentence."""
+    text = display(path)
+    half = _SHOWN_CHARACTERS // 2
+    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:half]}…{text[-half:]}"
+
+
+def display_apart(paths: Sequence[Parts]) -> list[str]:
+    """Paths as text in which they differ, also when what differs is how their letters are composed."""
+    shown = [display(b"/".join(parts)) for parts in paths]
+    if len({unicodedata.normalize("NFC", text) for text in shown}) == len(shown):
+        return shown
+    return [text.encode("ascii", "backslashreplace").decode("ascii") for text in shown]
 
 
 def _escape(character: str) -> str:
@@ -95,6 +115,14 @@ def check_link(parts: Parts, target: bytes) -> bytes:
     return target
 
 
+def _as_bytes(text: str) -> bytes:
+    """The bytes of a path, also of one that is not UTF-8, as Python reads names from the file system."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "backslashreplace")
+
+
 @attrs.frozen(order=True)
 class Destination:
     """Where a file of an environment goes: a place in the workspace or in the sandbox's home directory."""
@@ -118,7 +146,7 @@ def parse_destination(text: str) -> Destination:
     Raises:
         PathError: naming the path and the reason.
     """
-    whole = text.encode("utf-8", "backslashreplace")
+    whole = _as_bytes(text)
     if "\\" in text:
         raise PathError(whole, "has a backslash; use forward slashes")
     root: Literal["workspace", "home"] = "workspace"

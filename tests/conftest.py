@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import signal
 
+import pytest
 from hypothesis import settings
 
-settings.register_profile("developer", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+from tests.support.torture import examples
+
+settings.register_profile("developer", deadline=None, max_examples=examples(100))
+settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True, max_examples=examples(100))
 settings.load_profile("ci" if os.environ.get("CI") else "developer")
 
 # What is ignored stays ignored in every program that is started: a suite that runs in the background, or under nohup,
@@ -17,3 +20,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, lambda _signal, _frame: None)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What looks for counterexamples looks longer in `make torture`."""
+    for item in items:
+        if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+            item.add_marker(pytest.mark.torture)

@@ -17,9 +17,10 @@ from reeval_build.execute.integrity import is_whole
 from reeval_build.execute.outcome import NodeResult, Outcome
 from reeval_build.execute.phases import PrivateOutput, perform
 from reeval_build.execute.threads import Workers, workers
+from reeval_build.execute.twins import placed_twins
 from reeval_build.plan.graph import Graph, content_key
 from reeval_build.plan.outputs import Output, content_of
-from reeval_build.ports.events import NodeFinished, NodeWaiting, ObjectLost, SecretLeft, Status
+from reeval_build.ports.events import NamesAlike, NodeFinished, NodeWaiting, ObjectLost, SecretLeft, Status
 from reeval_build.ports.objects import LostObjectError
 from reeval_build.ports.records import Record
 
@@ -231,6 +232,9 @@ class _Run:
             paths = [leak.path for leak in done.leaks]
             self._listen(SecretLeft(node=node, names=tuple(names), paths=tuple(paths)))
             done = done.output
+        alike = placed_twins(node.work, done, context.objects)
+        if alike:
+            self._listen(NamesAlike(node=node, groups=alike))
         return _Built(
             output=done, log=str(log) if log.exists() else None, hit=False, seconds=seconds, is_private=is_private
         )

@@ -8,6 +8,7 @@ from typing import Protocol, TypeAlias
 import attrs
 
 from reeval_build.digest import Digest
+from reeval_build.paths import Parts
 from reeval_build.plan.graph import Node
 
 
@@ -70,7 +71,15 @@ class SecretLeft:
     paths: tuple[str, ...]
 
 
-Event: TypeAlias = NodeWaiting | NodeFinished | ObjectLost | CellNotRecorded | SecretLeft
+@attrs.frozen(kw_only=True)
+class NamesAlike:
+    """A node placed files that some file systems take for one; `groups` are their paths, two or more of a directory."""
+
+    node: Node
+    groups: tuple[tuple[Parts, ...], ...]
+
+
+Event: TypeAlias = NodeWaiting | NodeFinished | ObjectLost | CellNotRecorded | SecretLeft | NamesAlike
 
 
 class Listener(Protocol):

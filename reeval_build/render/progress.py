@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from reeval_build.ports.events import CellNotRecorded, NodeFinished, NodeWaiting, ObjectLost, SecretLeft
+from reeval_build.paths import display_apart
+from reeval_build.ports.events import (
+    CellNotRecorded,
+    NamesAlike,
+    NodeFinished,
+    NodeWaiting,
+    ObjectLost,
+    SecretLeft,
+)
 from reeval_build.render.lists import some
 
 if TYPE_CHECKING:
@@ -54,6 +62,13 @@ class Progress:
                 return f"reeval: warning: {problem}; what it belonged to is built again"
             case CellNotRecorded(cell=cell, problem=problem):
                 return f"reeval: warning: {cell} is built, but its record could not be written: {problem}"
+            case NamesAlike(node=node, groups=groups):
+                cells = some(self._cells[node.recipe])
+                alike = some((" and ".join(f'"{path}"' for path in display_apart(group)) for group in groups), _MANY)
+                return (
+                    f"reeval: warning: {cells}: {alike} differ in case or Unicode form only: "
+                    "a file system that does not tell these apart, as those of macOS do not, cannot have both"
+                )
             case SecretLeft(node=node, names=names, paths=paths):
                 cells = some(self._cells[node.recipe])
                 values = f"the value{'s' if len(names) > 1 else ''} of {' and '.join(f'env.{name}' for name in names)}"

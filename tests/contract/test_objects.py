@@ -16,6 +16,7 @@ from reeval_build.digest import BLOB, DELTA, TREE, Digest
 from reeval_build.errors import InfraError
 from reeval_build.ports.objects import LostObjectError
 from tests.contract.conftest import empty_shelf
+from tests.support.torture import examples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -304,7 +305,7 @@ def test_threads_read_one_object_at_once(objects):
         assert list(threads.map(work, range(8))) == [SMALL, LARGE] * 4
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(30))
 @given(
     st.lists(
         st.tuples(st.sampled_from([BLOB, TREE, DELTA]), st.binary(max_size=20) | st.just(LARGE), st.booleans()),

@@ -16,6 +16,7 @@ from reeval_build.stores.local.collect import collect
 from reeval_build.stores.local.limits import Limits
 from tests.support.cli import ReevalBuild, assert_nothing_is_left, finish, kill
 from tests.support.index import assert_index_is_sound
+from tests.support.torture import seeds
 
 if TYPE_CHECKING:
     import subprocess
@@ -100,7 +101,8 @@ def test_builds_beside_a_collector_are_right_and_repair_nothing(project: Project
 
 
 @pytest.mark.conforms("fault 21")
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.torture
+@pytest.mark.parametrize("seed", seeds(8))
 def test_after_a_collector_was_killed_nothing_is_broken_and_the_next_one_leaves_nothing(
     project: Project, reeval: ReevalBuild, seed: int
 ) -> None:

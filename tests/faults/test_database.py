@@ -14,6 +14,7 @@ import pytest
 from tests.support.cli import ReevalBuild, finish
 from tests.support.index import opened_index
 from tests.support.projects import Project, listing
+from tests.support.torture import seeds
 from tests.support.users import checked_by_permissions
 
 if TYPE_CHECKING:
@@ -133,6 +134,7 @@ def test_a_record_that_cannot_be_read_is_a_miss(built: ReevalBuild, garbled: str
     assert built.build().ran == []
 
 
+@pytest.mark.torture
 def test_a_garbled_index_is_said_or_rebuilt_and_never_gives_a_wrong_tree(built: ReevalBuild, tmp_path: Path) -> None:
     pristine = index(built).read_bytes()
     content = "".join(f"{name}\n" for name in sorted(map(str, range(30)), key=lambda name: f"{name}.txt"))
@@ -148,7 +150,7 @@ def test_a_garbled_index_is_said_or_rebuilt_and_never_gives_a_wrong_tree(built: 
         return finish(ReevalBuild(built.directory, store).start("run", "one@fake", "--", "cat", "all"))
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        results = list(pool.map(run, range(12)))
+        results = list(pool.map(run, seeds(12)))
 
     for seed, done in enumerate(results):
         if done.code == 0:

@@ -16,6 +16,7 @@ from tests.sources.npm_registry import npm_registry
 from tests.sources.npm_world import NEEDS_NPM
 from tests.sources.servers import silent_server
 from tests.support.cli import assert_nothing_is_left, finish, kill
+from tests.support.torture import seeds
 from tests.support.waiting import wait_until
 
 if TYPE_CHECKING:
@@ -146,7 +147,8 @@ def test_a_run_that_waits_for_another_can_be_stopped(reeval: ReevalBuild, signal
     assert (signals / "trace").read_text() == "1\n2\n3\n4\n"
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.torture
+@pytest.mark.parametrize("seed", seeds(5))
 def test_ctrl_c_at_any_moment_ends_the_build_in_order(project: Project, reeval: ReevalBuild, seed: int) -> None:
     project.repository("app", {f"{number}.txt": f"{number}\n" for number in range(50)}).git("tag", "v1.0.0")
     project.define(

@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.cli import assert_nothing_is_left, kill
 from tests.support.index import assert_index_is_sound
+from tests.support.torture import seeds
 
 if TYPE_CHECKING:
     from tests.support.cli import ReevalBuild
@@ -33,8 +34,10 @@ def make(project: Project) -> None:
     )
 
 
+@pytest.mark.torture
+@pytest.mark.conforms("fault 21", "fault 33")
 @pytest.mark.parametrize("group", [True, False], ids=["whole-group", "main-process-only"])
-@pytest.mark.parametrize("seed", range(7))
+@pytest.mark.parametrize("seed", seeds(7))
 def test_after_a_build_was_killed_a_run_is_right_and_leaves_nothing(
     project: Project, reeval: ReevalBuild, seed: int, *, group: bool
 ) -> None:

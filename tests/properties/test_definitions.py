@@ -31,6 +31,7 @@ from reeval_build.model.wire import checked_wire, environment_to_wire
 from tests.definition_strategies import whole_specs
 from tests.strategies import junk
 from tests.support.definitions import HERE, chain, defined, mistakes
+from tests.support.torture import examples
 
 if TYPE_CHECKING:
     from reeval_build.model.environment import Environment
@@ -44,7 +45,7 @@ SHAPED: list[Shape[Any]] = [
     *SERVERS.values(),
     *HARNESSES.values(),
 ]
-slow = settings(suppress_health_check=[HealthCheck.too_slow], max_examples=60)
+slow = settings(suppress_health_check=[HealthCheck.too_slow], max_examples=examples(60))
 
 
 def times(environment: Environment) -> list[float]:
@@ -118,7 +119,7 @@ def test_anything_at_all_as_data_is_read_or_refused(value):
         harness_from_wire(value)
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(st.sampled_from(SHAPED), st.data())
 def test_anything_at_all_as_an_option_is_accepted_or_refused_by_its_name(shape, data):
     chosen = data.draw(st.lists(st.sampled_from(sorted(shape.options)), min_size=1, max_size=3, unique=True))

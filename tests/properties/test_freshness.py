@@ -23,6 +23,7 @@ from reeval_build.sources.host_files import HostFileReader
 from reeval_build.sources.local_trees import LocalDirectories
 from reeval_build.stores.unread_stats import UnreadStats
 from tests.support.memory_store import MemoryObjects, MemoryStats
+from tests.support.torture import examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -236,7 +237,7 @@ BEGINNING: Final = [Edit("write", name, name, b"1", 0) for name in FILES]
 
 
 @pytest.mark.conforms("fault 9", "fault 10", "fault 19")
-@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(300), suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(edits | scans, max_size=16))
 @example([Scan(1, None), Edit("rewrite", "a", "a", b"2", 0)])
 @example([Scan(1, None), Edit("replace alike", "a", "a", b"2", 0)])

@@ -21,6 +21,7 @@ from tests.definition_strategies import whole_specs
 from tests.loading.test_declarations_laws import places, trees
 from tests.strategies import junk
 from tests.support.definitions import defined
+from tests.support.torture import examples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -136,7 +137,7 @@ def said_of(target: str) -> list[str]:
     return [line.removeprefix(f"reeval: {target}: ").replace(target, "FILE") for line in mistakes]
 
 
-slow = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+slow = settings(max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
 @slow

@@ -11,6 +11,7 @@ from reeval_build.errors import DefinitionError
 from reeval_build.model.durations import seconds
 from reeval_build.model.merge import merge
 from tests import strategies
+from tests.support.torture import examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +35,7 @@ def inside_itself() -> list[Any]:
 
 
 @pytest.mark.conforms("9")
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(st.sampled_from(FIELDS), strategies.junk)
 @example("rules", inside_itself())
 @example("setup", inside_itself())

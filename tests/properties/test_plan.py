@@ -12,6 +12,7 @@ from reeval_build.plan.graph import Node, Parent, content_key
 from reeval_build.plan.work import PHASES, PlacedFile, SetupWork, joined, material
 from tests import strategies
 from tests.support.plans import cell, graph_of
+from tests.support.torture import examples
 
 _parents = st.lists(
     st.builds(Parent, role=st.sampled_from(["state", "files", "rules", "root"]), recipe=strategies.digests),
@@ -62,7 +63,7 @@ def test_a_placed_file_counts_by_where_it_goes_and_what_it_is_and_not_by_its_sou
     assert field.name != "source" or changed == work
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(strategies.any_work, strategies.any_work, _parents, _parents)
 def test_nodes_have_one_key_exactly_when_work_and_parents_are_the_same(work, other_work, parents, other_parents):
     cases = [(one, above) for one in (work, other_work) for above in (parents, other_parents)]

@@ -18,6 +18,7 @@ from reeval_build.tree.directory import Kind
 from tests.sources.conftest import Reader, at
 from tests.sources.repository import ISOLATED, Repository, run_git
 from tests.sources.trees import write_out
+from tests.support.torture import examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -176,7 +177,7 @@ def test_files_of_git_are_plain_files(read: Reader, repository: Repository) -> N
     assert shown[b".git/refs/tags"] == (Kind.DIRECTORY, None)
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(30), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     contents=st.lists(st.binary(max_size=300) | st.sampled_from([b"", b"x" * 0xFFFF, b"x" * 0x10000, b"y" * 200_000]))
 )

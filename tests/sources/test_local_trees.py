@@ -20,6 +20,7 @@ from reeval_build.tree.directory import EMPTY, Kind, encode
 from tests.sources.conftest import an_hour_later, knowing_nothing, without_privileges
 from tests.sources.trees import show, write_out
 from tests.support.memory_store import MemoryStats
+from tests.support.torture import examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -170,7 +171,7 @@ _names = st.binary(min_size=1, max_size=255).filter(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=examples(50))
 @given(names=st.sets(_names, min_size=1, max_size=8))
 def test_names_are_any_bytes(read: Reader, tmp_path_factory: pytest.TempPathFactory, names: set[bytes]) -> None:
     directory = tmp_path_factory.mktemp("names")

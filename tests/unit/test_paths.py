@@ -2,7 +2,17 @@ from __future__ import annotations
 
 import pytest
 
-from reeval_build.paths import Destination, PathError, check_link, check_name, display, parse_destination, split
+from reeval_build.paths import (
+    Destination,
+    PathError,
+    check_link,
+    check_name,
+    display,
+    display_apart,
+    display_briefly,
+    parse_destination,
+    split,
+)
 
 LONGEST = b"n" * 255
 
@@ -236,3 +246,20 @@ def test_a_path_is_shown_as_one_line_of_printable_text(path, shown):
 
 def test_the_error_reads_as_one_clause_that_starts_with_the_path():
     assert str(PathError(b"a\nb", "is absolute")) == r"'a\\nb' is absolute"
+
+
+@pytest.mark.parametrize(
+    ("paths", "shown"),
+    [
+        (["a/B", "a/b"], ["a/B", "a/b"]),
+        (["caf\u00e9", "cafe\u0301"], ["caf\\xe9", "cafe\\u0301"]),
+        (["caf\u00e9", "CAF\u00c9"], ["caf\u00e9", "CAF\u00c9"]),
+    ],
+)
+def test_paths_that_look_the_same_are_shown_apart(paths: list[str], shown: list[str]) -> None:
+    assert display_apart([tuple(path.encode().split(b"/")) for path in paths]) == shown
+
+
+def test_a_path_that_is_too_long_for_a_sentence_is_shown_without_its_middle() -> None:
+    assert display_briefly(b"a" * 200) == "a" * 200
+    assert display_briefly(b"a" * 150 + b"b" * 150) == "a" * 100 + "…" + "b" * 100

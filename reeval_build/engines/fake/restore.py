@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import time
@@ -11,11 +12,12 @@ import attrs
 
 from reeval_build.digest import BLOB, DELTA, TREE
 from reeval_build.errors import InfraError
-from reeval_build.paths import Parts, display, split
+from reeval_build.paths import Parts, display, display_apart, display_briefly, split
 from reeval_build.state.delta import DeltaEntry, DeltaKind, decode
 from reeval_build.state.placed import PLACED_MTIME_S, placed_entries
 from reeval_build.state.state import PlacedTree
 from reeval_build.tree import directory
+from reeval_build.tree.twins import folded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -58,6 +60,7 @@ def restore(state: State, root: bytes, places: Iterable[Parts], objects: Objects
         LostObjectError: when the store lacks a piece.
         InfraError: for what a host directory cannot have, such as a device, and for what is in no directory of the
             state; names the path.
+        TwinNamesError: when the file system does not tell two names apart.
     """
     writer = _Writer(root, objects)
     writer.apply(
@@ -71,6 +74,18 @@ def restore(state: State, root: bytes, places: Iterable[Parts], objects: Objects
     stamps = writer.finish()
     _wait_for_next_tick(root, stamps.values())
     return Restored(writer.entries, stamps)
+
+
+class TwinNamesError(InfraError):
+    """Names that differ in case or Unicode form only, on a file system that does not tell them apart."""
+
+    def __init__(self, paths: tuple[Parts, Parts], root: str) -> None:
+        one, other = display_apart(paths)
+        super().__init__(
+            f'"{one}" and "{other}" are one name on the file system of {root}',
+            hint="rename one of them, or put the store, or the `dir` of the sandbox, where they are told apart",
+        )
+        self.paths = paths
 
 
 class _Writer:
@@ -120,7 +135,22 @@ class _Writer:
         if names is None:
             # Never through what may be a symbolic link that leads to the user's own files.
             raise InfraError(f"{display(entry.path)} cannot be restored: what it is in is no directory of the state")
-        path = self._path(entry.parts)
+        try:
+            self._make(self._path(entry.parts), entry)
+        except FileExistsError as error:
+            twin = next((name for name in names if folded(name) == folded(entry.parts[-1])), None)
+            if twin is None:
+                raise
+            raise TwinNamesError(((*entry.parts[:-1], twin), entry.parts), display(self._root)) from error
+        except OSError as error:
+            if error.errno != errno.ENAMETOOLONG:
+                raise
+            reason = (error.strerror or str(error)).lower()
+            raise InfraError(f"{display_briefly(entry.path)} cannot be restored: {reason}") from error
+        names.add(entry.parts[-1])
+        self.entries[entry.parts] = entry
+
+    def _make(self, path: bytes, entry: DeltaEntry) -> None:
         match entry.kind:
             case DeltaKind.DIRECTORY:
                 os.mkdir(path, _WHILE_WRITTEN)
@@ -139,8 +169,6 @@ class _Writer:
         if entry.kind not in {DeltaKind.SYMLINK, DeltaKind.DIRECTORY}:
             os.chmod(path, entry.mode)
             os.utime(path, (entry.mtime_s, entry.mtime_s))
-        names.add(entry.parts[-1])
-        self.entries[entry.parts] = entry
 
     def _write_file(self, path: bytes, entry: DeltaEntry) -> None:
         with self._objects.open(BLOB, entry.content) as source, open(path, "xb") as target:

@@ -11,7 +11,7 @@ import attrs
 from reeval_build.digest import BLOB
 from reeval_build.engines.fake.restore import Restored, Stamp
 from reeval_build.errors import InfraError
-from reeval_build.paths import PathError, check_name, display
+from reeval_build.paths import PathError, check_name, display_briefly
 from reeval_build.state.delta import DeltaEntry, DeltaKind, in_order
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from reeval_build.paths import Parts
     from reeval_build.ports.objects import Batch
 
-_SHOWN_CHARACTERS: Final = 200
 _PERMISSIONS: Final = 0o7777
 
 
@@ -39,7 +38,7 @@ def scan(root: bytes, places: Iterable[Parts], restored: Restored, batch: Batch)
         changed = list(_Reader(root, restored, seen, batch).read())
     except OSError as error:
         path = os.fsencode(error.filename or root).removeprefix(root + b"/")
-        raise InfraError(f"{_shown(path)} in the sandbox cannot be read: {error.strerror}") from error
+        raise InfraError(f"{display_briefly(path)} in the sandbox cannot be read: {error.strerror}") from error
     directories = {(), *(parts for parts, status in seen.items() if stat.S_ISDIR(status.st_mode))}
     topmost = (parts for parts in restored.entries if parts not in seen and parts[:-1] in directories)
     return in_order([*changed, *(DeltaEntry(parts=parts, kind=DeltaKind.DELETED) for parts in topmost)])
@@ -69,16 +68,7 @@ def _checked(above: Parts, name: bytes) -> bytes:
         return check_name(name)
     except PathError as error:
         path = b"/".join((*above, name))
-        raise InfraError(f"{_shown(path)} in the sandbox cannot be kept: it {error.reason}") from error
-
-
-def _shown(path: bytes) -> str:
-    text = display(path)
-    return (
-        text
-        if len(text) <= _SHOWN_CHARACTERS
-        else f"{text[: _SHOWN_CHARACTERS // 2]}…{text[-_SHOWN_CHARACTERS // 2 :]}"
-    )
+        raise InfraError(f"{display_briefly(path)} in the sandbox cannot be kept: it {error.reason}") from error
 
 
 class _Reader:

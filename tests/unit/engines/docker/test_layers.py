@@ -20,6 +20,7 @@ from reeval_build.state.state import PlacedTree, StepDelta
 from reeval_build.tree import directory
 from reeval_build.tree.directory import Entry
 from tests import strategies
+from tests.support.torture import examples
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -82,7 +83,7 @@ def real(entries: Iterable[DeltaEntry], memory: Memory) -> Iterator[DeltaEntry]:
         yield entry
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(strategies.deltas)
 def test_a_delta_written_as_a_layer_is_read_back_as_it_was(tmp_path_factory, drawn):
     memory = Memory()

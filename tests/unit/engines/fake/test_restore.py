@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from reeval_build.digest import BLOB, DELTA
-from reeval_build.engines.fake.restore import restore
+from reeval_build.engines.fake.restore import TwinNamesError, restore
 from reeval_build.errors import InfraError
 from reeval_build.state.delta import DeltaEntry, DeltaKind, encode
 from reeval_build.state.state import State, StepDelta
@@ -13,6 +13,8 @@ from tests.support.memory_store import MemoryObjects
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from reeval_build.ports.objects import Batch
 
 BASE = BLOB.digest(b"base")
 CONTENT = b"of the state"
@@ -60,10 +62,7 @@ def write(root: Path, *deltas: list[DeltaEntry]) -> dict[str, str]:
     objects = MemoryObjects()
     with objects.batch() as batch:
         batch.add(BLOB, CONTENT)
-        kept = []
-        for entries in deltas:
-            data, times = encode(entries)
-            kept.append(StepDelta(delta=batch.add(DELTA, data), times=batch.add(DELTA, times)))
+        kept = [_kept(batch, entries) for entries in deltas]
     restored = restore(State(BASE, tuple(kept)), bytes(root), [(WORK,)], objects)
     there = {bytes(path.relative_to(root)): path for path in root.rglob("*")}
     assert there.keys() == {b"/".join(parts) for parts in restored.entries} == {b"/".join(p) for p in restored.stamps}
@@ -74,6 +73,11 @@ def _what(path: Path) -> str:
     if path.is_symlink():
         return "link"
     return "directory" if path.is_dir() else path.read_text()
+
+
+def _kept(batch: Batch, entries: list[DeltaEntry]) -> StepDelta:
+    data, times = encode(entries)
+    return StepDelta(delta=batch.add(DELTA, data), times=batch.add(DELTA, times))
 
 
 @pytest.mark.conforms("fault 40")
@@ -167,3 +171,38 @@ def test_a_device_is_refused_with_its_path(root):
 
     with pytest.raises(InfraError, match="work/null"):
         write(root, [device])
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("readme", "README"), ("caf\u00e9", "cafe\u0301"), ("stra\u00dfe", "STRASSE")]
+)
+@pytest.mark.parametrize("kind", [DeltaKind.FILE, DeltaKind.DIRECTORY, DeltaKind.SYMLINK], ids=str)
+def test_names_that_a_file_system_does_not_tell_apart_are_both_named(
+    root: Path, kind: DeltaKind, one: str, other: str
+) -> None:
+    # Where names are told apart, what is there already stands in for what a file system says that does not.
+    (root / other).mkdir() if kind is DeltaKind.DIRECTORY else (root / other).touch()
+    what = {"digest": BLOB.digest(CONTENT), "size": len(CONTENT)} if kind is DeltaKind.FILE else {}
+    target = {"target": b"x", "size": 1} if kind is DeltaKind.SYMLINK else {}
+    entries = [
+        DeltaEntry(parts=(name.encode(),), kind=kind, mode=0o777, **what, **target)  # type: ignore[arg-type]
+        for name in (one, other)
+    ]
+    objects = MemoryObjects()
+    with objects.batch() as batch:
+        batch.add(BLOB, CONTENT)
+        batches = [[entry] for entry in entries]
+        steps = [_kept(batch, some) for some in batches]
+
+    with pytest.raises(TwinNamesError) as caught:
+        restore(State(BASE, tuple(steps)), bytes(root), [], objects)
+
+    assert caught.value.paths == ((one.encode(),), (other.encode(),))
+    assert caught.value.message.endswith(f" are one name on the file system of {root}")
+
+
+def test_what_is_there_without_being_of_the_state_is_no_twin(root: Path) -> None:
+    (root / "work").mkdir()
+
+    with pytest.raises(FileExistsError):
+        write(root, [file(b"a")])
