@@ -20,8 +20,23 @@ if TYPE_CHECKING:
 _DIRECTORIES = 400
 _FILES_EACH = 50
 _FILE_BYTES = (200, 8000)
+_COLD = "tree id of 20,000 small files, cold stat cache"
+_KEPT = "20,000 small files into a new store"
+_NOTHING_CHANGED = "nothing of 20,000 small files changed"
+_ONE_CHANGED = "one of 20,000 small files changed"
+_GOAL_RATIOS = {_COLD: 2, _KEPT: 0.15, _NOTHING_CHANGED: 3, _ONE_CHANGED: 1.1}
 # Younger files are read each time.
 _SETTLES_AFTER_S = 2.5
+
+
+def write_small_files(directory: Path, chosen: random.Random) -> None:
+    """A skill of 20,000 files of a few kilobytes, in 421 directories."""
+    for number in range(_DIRECTORIES):
+        below = directory / f"d{number % 20}" / f"e{number}"
+        below.mkdir(parents=True)
+        for name in range(_FILES_EACH):
+            (below / f"{name}.txt").write_bytes(chosen.randbytes(chosen.randint(*_FILE_BYTES)))
+    (directory / "SKILL.md").write_text("---\ndescription: Has many files.\n---\n")
 
 
 @attrs.frozen
@@ -38,13 +53,7 @@ class Skill:
 
     def make(self) -> Skill:
         """Write the files, and build once they are old enough to be remembered."""
-        chosen = random.Random(1)  # noqa: S311 - bytes that are the same each time
-        for number in range(_DIRECTORIES):
-            below = self.files / f"d{number % 20}" / f"e{number}"
-            below.mkdir(parents=True)
-            for name in range(_FILES_EACH):
-                (below / f"{name}.txt").write_bytes(chosen.randbytes(chosen.randint(*_FILE_BYTES)))
-        (self.files / "SKILL.md").write_text("---\ndescription: Has many files.\n---\n")
+        write_small_files(self.files, random.Random(1))  # noqa: S311 - bytes that are the same each time
         (self.directory / "environments.py").write_text(
             "from reeval_build import define_environment, fake_sandbox, skill\n\n"
             'base = define_environment("base", {"sandbox": fake_sandbox(), "skills": [skill.local("./skill")]})\n'
@@ -94,13 +103,13 @@ def compare(installation: Installation, directory: Path, *, rounds: int) -> Iter
     if shutil.which("b3sum", path=os.environ["PATH"]):
         hashing["b3sum"] = skill.b3sum
     questions: dict[str, dict[str, Callable[[], object]]] = {
-        "tree id of 20,000 small files, cold stat cache": hashing,
-        "20,000 small files into a new store": {
+        _COLD: hashing,
+        _KEPT: {
             "graph": lambda: skill.graph(store=f"store-{next(numbers)}"),
             "git add, git write-tree": lambda: skill.git_tree(f"repository-{next(numbers)}"),
         },
-        "nothing of 20,000 small files changed": {"graph": skill.graph, "git status": skill.git_status},
-        "one of 20,000 small files changed": {
+        _NOTHING_CHANGED: {"graph": skill.graph, "git status": skill.git_status},
+        _ONE_CHANGED: {
             "graph, one changed": lambda: edited.edit(f"{next(numbers)}"),
             "graph, nothing changed": skill.graph,
         },
@@ -108,4 +117,4 @@ def compare(installation: Installation, directory: Path, *, rounds: int) -> Iter
     for question, things in questions.items():
         # What makes 20,000 files is repeated less often.
         ours, *peers = take_turns(things, rounds=min(rounds, 5) if "into" in question else rounds)
-        yield Comparison(question=question, ours=ours, peers=peers)
+        yield Comparison(question=question, ours=ours, peers=peers, goal_ratio=_GOAL_RATIOS[question])

@@ -69,12 +69,16 @@ _ENOUGH = 20
 
 @attrs.frozen(kw_only=True)
 class Comparison:
-    """A question, our times, and those of peers measured in the same rounds. `goal_s` is for our median."""
+    """A question, our times, and those of peers measured in the same rounds.
+
+    `goal_s` is for our median, `goal_ratio` for what it is of the first peer's.
+    """
 
     question: str
     ours: Times
     peers: Sequence[Times]
     goal_s: float | None = None
+    goal_ratio: float | None = None
 
 
 def seconds_of(work: Callable[[], object]) -> float:

@@ -19,6 +19,9 @@ def as_text(comparison: Comparison) -> str:
     if comparison.goal_s is not None:
         verdict = "met" if ours.p50_s < comparison.goal_s else "missed"
         lines.append(f"  goal: p50 under {comparison.goal_s * 1000:.0f} ms: {verdict}")
+    if comparison.goal_ratio is not None and comparison.peers:
+        verdict = "met" if ours.p50_s <= comparison.goal_ratio * comparison.peers[0].p50_s else "missed"
+        lines.append(f"  goal: at most {comparison.goal_ratio:g} of {comparison.peers[0].name}: {verdict}")
     return "\n".join(lines)
 
 
@@ -33,6 +36,7 @@ def as_json(comparison: Comparison) -> dict[str, Any]:
         "machine": machine.describe(),
         "load": round(machine.load(), 1),
         "goal_s": comparison.goal_s,
+        "goal_ratio": comparison.goal_ratio,
         "ours": _times(comparison.ours),
         "peers": [{**_times(peer), "ratio": round(comparison.ours.p50_s / peer.p50_s, 3)} for peer in comparison.peers],
     }
