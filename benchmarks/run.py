@@ -58,14 +58,14 @@ def _compare(options: argparse.Namespace, installation: Installation, directory:
         yield from freshness.compare(installation, directory, rounds=options.rounds or 10)
     if "plan" in options.chosen:
         yield cells.compare_plans(installation, directory, rounds=options.rounds or 5)
-    on_docker = {"noop-docker", "noop-cells", "builds"} & set(options.chosen)
+    on_docker = {"noop-docker", "cells", "builds"} & set(options.chosen)
     if not on_docker:
         return
     try:
         with docker() as engine:
             if "noop-docker" in on_docker:
                 yield noop.compare_on_docker(installation, engine, directory, rounds=quick)
-            if "noop-cells" in on_docker:
+            if "cells" in on_docker:
                 yield from cells.compare_builds(installation, engine, directory, rounds=options.rounds or 10)
             if "builds" in on_docker:
                 yield from builds.compare(installation, engine, directory, rounds=slow)
@@ -81,7 +81,7 @@ def _save(comparison: Comparison) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    every = ["startup", "noop-fake", "freshness", "plan", "noop-docker", "noop-cells", "builds"]
+    every = ["startup", "noop-fake", "freshness", "plan", "noop-docker", "cells", "builds"]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("chosen", nargs="*", default=every, metavar="BENCHMARK", help=f"of {', '.join(every)}")
     parser.add_argument("--rounds", type=int, help="how often (default: 20 for what is quick, 3 for what builds)")

@@ -16,4 +16,4 @@ def test_benchmarks_say_what_they_measure():
     done = subprocess.run([sys.executable, str(script), "--help"], env=env, capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stderr
-    assert "startup, noop-fake, freshness, plan, noop-docker, noop-cells, builds" in done.stdout
+    assert "startup, noop-fake, freshness, plan, noop-docker, cells, builds" in " ".join(done.stdout.split())
