@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, BinaryIO, Final, TypeVar
 
 import attrs
 
-from reeval_build.composition import BoundedEngines, Host, MadeEngines, Shelf, compose
+from reeval_build.composition import Host, MadeEngines, Shelf, compose
 from reeval_build.errors import InfraError
-from reeval_build.execute.executor import execute
+from reeval_build.execute.executor import Capacity, execute
 from reeval_build.execute.recording import keep_records
 from reeval_build.execute.resolve import resolve
 from reeval_build.model.cells import most_at_once
@@ -79,10 +79,9 @@ class App:
         What killed runs left in the store is removed first.
         """
         self._remove_leftovers(_discard)
-        engines = BoundedEngines(self._context.engines, most_at_once(planned.cell for planned in graph.cells))
-        context = attrs.evolve(self._context, engines=engines)
-        outcome = execute(graph, context, jobs=self._jobs, listen=listen, verify=verify, hold=hold)
-        keep_records(outcome, context.records, listen)
+        capacity = Capacity(jobs=self._jobs, sandboxes=most_at_once(planned.cell for planned in graph.cells))
+        outcome = execute(graph, self._context, capacity=capacity, listen=listen, verify=verify, hold=hold)
+        keep_records(outcome, self._context.records, listen)
         return outcome
 
     def attempt(

@@ -15,7 +15,7 @@ from reeval_build.stores.unread_facts import UnreadFacts
 from reeval_build.stores.unread_stats import UnreadStats
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from reeval_build.content.facts import Facts
     from reeval_build.digest import Digest
@@ -98,26 +98,6 @@ class MadeEngines:
         """Close what was made."""
         for engine in self._made.values():
             engine.close()
-
-
-class BoundedEngines:
-    """Engines on which only so many sandboxes of a kind run at once."""
-
-    def __init__(self, engines: Engines, limits: Mapping[str, int]) -> None:
-        self._engines = engines
-        self._limits = limits
-        self._made: dict[str, Engine] = {}
-        self._guard = threading.Lock()
-
-    def __call__(self, kind: str) -> Engine:
-        """See `execute.context.Engines`."""
-        from reeval_build.engines.bounded import BoundedEngine
-
-        with self._guard:
-            if kind not in self._made:
-                engine, limit = self._engines(kind), self._limits.get(kind)
-                self._made[kind] = engine if limit is None else BoundedEngine(engine, limit)
-            return self._made[kind]
 
 
 def _fake_engine(store: LocalStore, objects: Objects) -> Engine:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 RECIPE: Final = Domain("recipe", 1)
 NODE: Final = Domain("node", 1)
 UNRESOLVED: Final = Domain("unresolved", 1)
+WORK: Final = Domain("work", 1)
 
 
 @attrs.frozen(kw_only=True)
@@ -76,6 +77,11 @@ class Node:
 def content_key(node_material: bytes) -> Digest:
     """The content key of a node, from what `Node.material` gave."""
     return NODE.digest(node_material)
+
+
+def work_key(work: Work) -> Digest:
+    """Names what a node does, on whatever it does it: no result is found by it, only how long it took before."""
+    return WORK.digest(canon.encode(material(work)))
 
 
 @attrs.frozen(kw_only=True)

@@ -288,6 +288,11 @@ PHASES: Final = (
 )
 
 
+def engine_of(work: Work) -> str | None:
+    """The kind of engine that runs the command of a node; None for a node that has none."""
+    return work.engine if isinstance(work, InstallWork | SetupWork | PluginBuildWork) else None
+
+
 def material(work: Work) -> canon.Value:
     """What of a node's work enters its key: every field that takes part in equality, by name."""
     return [work.phase, work.schema, canonical(work)]

@@ -45,8 +45,17 @@ class Records(Protocol):
     def find(self, key: Digest) -> Record | None:
         """The record of a content key."""
 
-    def publish(self, record: Record, *, recipe: Digest) -> None:
-        """Keep a record whose objects are all kept already, and find it by a recipe key from now on."""
+    def publish(self, record: Record, *, recipe: Digest, work: Digest | None = None) -> None:
+        """Keep a record whose objects are all kept already, and find it by a recipe key from now on.
+
+        `work` names what the node did, so that `expected` knows how long that takes.
+        """
+
+    def expected(self, works: Mapping[Digest, str]) -> Mapping[Digest, float]:
+        """How many seconds each of `works`, which has the phase of each, took the last time.
+
+        For one that was never done it is the mean of its phase; one of a phase that never was is left out.
+        """
 
     def link(self, recipe: Digest, key: Digest) -> None:
         """Find the record of `key` by another recipe key, too."""

@@ -9,10 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import attrs
 import pytest
 
-from reeval_build.engines.bounded import BoundedEngine
 from reeval_build.engines.fake.engine import FakeEngine
 from reeval_build.model.spec import FakeSandbox
 from reeval_build.stores.local import LocalStore
@@ -46,18 +44,6 @@ class TestFakeEngine(EngineContract):
     def bench(self, tmp_path: Path) -> Iterator[Bench]:
         with LocalStore(tmp_path / "store") as store:
             yield bench_in(tmp_path, store.objects)
-
-
-class TestBoundedEngine(EngineContract):
-    """What bounds an engine is one itself."""
-
-    @pytest.fixture
-    def bench(self, tmp_path: Path) -> Iterator[Bench]:
-        with LocalStore(tmp_path / "store") as store:
-            bench = bench_in(tmp_path, store.objects)
-            yield attrs.evolve(
-                bench, engine=BoundedEngine(bench.engine, 8), another=lambda: BoundedEngine(bench.another(), 8)
-            )
 
 
 def test_what_is_written_through_one_hard_link_is_read_through_the_other(tmp_path: Path) -> None:

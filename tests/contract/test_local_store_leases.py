@@ -11,6 +11,7 @@ import pytest
 
 from reeval_build.digest import BLOB, TREE
 from reeval_build.stores.local import LocalStore
+from reeval_build.stores.local.database import FORMAT
 from tests.contract.test_local_store_processes import go, process, said
 from tests.support.index import opened_index
 from tests.support.local_store import LARGE, SMALL, keep, record
@@ -208,18 +209,33 @@ def test_finding_what_was_used_today_writes_nothing(root):
         assert store.database.connection.total_changes == before
 
 
-def test_a_store_of_format_1_becomes_one_of_this_format(root):
+# What brings a store of this format back to the one before.
+_BACK = {
+    2: ["DROP TABLE durations"],
+    1: [
+        "ALTER TABLE records DROP COLUMN used_on",
+        "DROP TABLE evictions",
+        "UPDATE records SET built_at = '1970-01-03T12:00:00+00:00'",
+    ],
+}
+
+
+@pytest.mark.parametrize("found", sorted(_BACK))
+def test_a_store_of_an_earlier_format_becomes_one_of_this_format(root, found):
     with LocalStore(root) as store:
         (small,) = keep(store, SMALL)
         publish(store, b"k")
+        used_on = [2] if found == 1 else [one.used_on for one in store.records.all()]
     with opened_index(root) as database:
-        database.execute("ALTER TABLE records DROP COLUMN used_on")
-        database.execute("DROP TABLE evictions")
-        database.execute("UPDATE records SET built_at = '1970-01-03T12:00:00+00:00'")
-        database.execute("PRAGMA user_version = 1")
-    shutil.rmtree(root / "leases")
+        for version in range(FORMAT - 1, found - 1, -1):
+            for statement in _BACK[version]:
+                database.execute(statement)
+        database.execute(f"PRAGMA user_version = {found}")
+    if found == 1:
+        shutil.rmtree(root / "leases")
 
     with LocalStore(root) as store:
-        assert [one.used_on for one in store.records.all()] == [2]
+        assert [one.used_on for one in store.records.all()] == used_on
         assert store.objects.read(BLOB, small) == SMALL
         assert store.records.by_recipe([BLOB.digest(b"recipe of k")]) == {BLOB.digest(b"recipe of k"): record(b"k")}
+        assert store.records.expected({BLOB.digest(b"work"): "setup"}) == {}

@@ -183,6 +183,36 @@ def test_the_records_of_many_recipes_are_found_in_one_round(records):
 
 
 @pytest.mark.conforms("123")
+def test_work_is_expected_to_take_what_it_took_the_last_time_whatever_it_was_done_on(records):
+    for number, seconds in enumerate((5.0, 7.5)):
+        records.publish(record(f"on {number}", seconds=seconds), recipe=thing(f"recipe {number}"), work=thing("work"))
+
+    assert records.expected({thing("work"): "setup"}) == {thing("work"): 7.5}
+
+
+def test_work_that_was_never_done_is_expected_to_take_the_mean_of_its_phase(records):
+    for name, seconds in (("a", 1.0), ("b", 3.0)):
+        records.publish(record(name, seconds=seconds), recipe=thing(name), work=thing(f"work {name}"))
+
+    expected = records.expected({thing("new"): "setup", thing("work a"): "setup", thing("other"): "install"})
+
+    assert expected == {thing("new"): 2.0, thing("work a"): 1.0}
+
+
+def test_how_long_work_takes_is_known_after_its_record_is_gone(records):
+    records.publish(record("a", seconds=4.0), recipe=thing("recipe"), work=thing("work"))
+    records.forget(thing("a"))
+
+    assert records.expected({thing("work"): "setup"}) == {thing("work"): 4.0}
+
+
+def test_much_work_is_expected_at_once(records):
+    for number in range(3):
+        records.publish(record(f"{number}", seconds=1.0), recipe=thing(f"{number}"), work=thing(f"work {number}"))
+
+    assert len(records.expected({thing(f"work {number}"): "setup" for number in range(2000)})) == 2000
+
+
 def test_the_record_of_a_cell_is_found_as_it_was_kept_and_replaced_by_the_next(records):
     environment = define_environment("e", {"workspace": git("github:o/r"), "env": {"A": "é"}, "setup": ["s"]})
     graph = graph_of(cell(environment))

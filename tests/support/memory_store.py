@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import threading
 from contextlib import contextmanager
+from statistics import fmean
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from reeval_build.digest import Digest, Domain
@@ -80,6 +81,7 @@ class MemoryRecords:
     def __init__(self) -> None:
         self._records: dict[Digest, Record] = {}
         self._keys: dict[Digest, Digest] = {}
+        self._durations: dict[Digest, tuple[str, float]] = {}
         self._cells: dict[Digest, CellRecord] = {}
         self._held: dict[Digest, str] = {}
         self._guard = threading.Lock()
@@ -93,10 +95,21 @@ class MemoryRecords:
         """See `ports.records.Records.find`."""
         return self._records.get(key)
 
-    def publish(self, record: Record, *, recipe: Digest) -> None:
+    def publish(self, record: Record, *, recipe: Digest, work: Digest | None = None) -> None:
         """See `ports.records.Records.publish`."""
         self._records[record.key] = record
         self._keys[recipe] = record.key
+        if work is not None:
+            self._durations[work] = record.phase, record.seconds
+
+    def expected(self, works: Mapping[Digest, str]) -> Mapping[Digest, float]:
+        """See `ports.records.Records.expected`."""
+        found = {}
+        for work, phase in works.items():
+            alike = [seconds for other, seconds in self._durations.values() if other == phase]
+            if alike:
+                found[work] = self._durations.get(work, (phase, fmean(alike)))[1]
+        return found
 
     def link(self, recipe: Digest, key: Digest) -> None:
         """See `ports.records.Records.link`."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 _BUSY_TIMEOUT_S: Final = 30.0
 _ASK_AGAIN_S: Final = 0.01
 
@@ -35,6 +35,7 @@ _TABLES: Final[dict[str, dict[str, type]]] = {
     "recipes": {"recipe": bytes, "key": bytes},
     "cells": {"key": bytes, "name": str, "record": str, "built_at": str},
     "evictions": {"recipe": bytes, "phase": str, "evicted_at": str, "rule": str},
+    "durations": {"work": bytes, "phase": str, "seconds": float, "measured_on": int},
 }
 # What makes a store of the format before one of the next.
 _MIGRATIONS: Final[dict[int, tuple[str, ...]]] = {
@@ -42,6 +43,7 @@ _MIGRATIONS: Final[dict[int, tuple[str, ...]]] = {
         "ALTER TABLE records ADD COLUMN used_on INTEGER",
         "CREATE TABLE evictions (recipe BLOB PRIMARY KEY, phase TEXT, evicted_at TEXT, rule TEXT)",
     ),
+    2: ("CREATE TABLE durations (work BLOB PRIMARY KEY, phase TEXT, seconds FLOAT, measured_on INTEGER)",),
 }
 
 

@@ -110,7 +110,7 @@ class LocalRecords:
         self._note_use([(key.raw, row[0])])
         return _record(row[1:])
 
-    def publish(self, record: Record, *, recipe: Digest) -> None:
+    def publish(self, record: Record, *, recipe: Digest, work: Digest | None = None) -> None:
         """See `ports.records.Records.publish`."""
         output = json.dumps(_CONVERTER.unstructure(record.output, Output), sort_keys=True)
         # The path of a store may be any bytes.
@@ -122,7 +122,29 @@ class LocalRecords:
                 (*row, _check(row), now(), today()),
             )
             _lead(connection, recipe, record.key)
+            if work is not None:
+                connection.execute(
+                    "INSERT OR REPLACE INTO durations (work, phase, seconds, measured_on) VALUES (?, ?, ?, ?)",
+                    (work.raw, record.phase, record.seconds, today()),
+                )
             self._leases.hold("record", [record.key.raw])
+
+    def expected(self, works: Mapping[Digest, str]) -> Mapping[Digest, float]:
+        """See `ports.records.Records.expected`."""
+        with self._database.errors():
+            connection = self._database.connection
+            means = dict(connection.execute("SELECT phase, avg(seconds) FROM durations GROUP BY phase"))
+            found = {work: means[phase] for work, phase in works.items() if phase in means}
+            wanted = [work.raw for work in found]
+            for start in range(0, len(wanted), _LOOK_UP_AT_ONCE):
+                some = wanted[start : start + _LOOK_UP_AT_ONCE]
+                marks = ",".join("?" * len(some))
+                rows = connection.execute(
+                    f"SELECT work, seconds FROM durations WHERE work IN ({marks})",  # noqa: S608 - only question marks
+                    some,
+                )
+                found.update((Digest(work), seconds) for work, seconds in rows)
+        return found
 
     def link(self, recipe: Digest, key: Digest) -> None:
         """See `ports.records.Records.link`."""
