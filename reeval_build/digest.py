@@ -8,9 +8,14 @@ import attrs
 from blake3 import blake3
 
 if TYPE_CHECKING:
+    from typing import BinaryIO
+
     from typing_extensions import Buffer
 
 DIGEST_BYTES: Final = 32
+CHUNK_BYTES: Final = 4 * 1024 * 1024
+"""How much of a stream is read and hashed at once, which several processors then do together."""
+
 _SHORT_HEX: Final = 12
 
 
@@ -64,11 +69,30 @@ class Domain:
 
     @_template.default
     def _new(self) -> blake3:
-        return blake3(derive_key_context=f"reeval-build {self.kind} {self.schema}")
+        return blake3(derive_key_context=self._context)
+
+    @property
+    def _context(self) -> str:
+        return f"reeval-build {self.kind} {self.schema}"
 
     def hasher(self) -> blake3:
         """A fresh BLAKE3 hasher in this domain (`derive_key` mode, so the domain comes before any byte)."""
         return self._template.copy()
+
+    def wide_hasher(self) -> blake3:
+        """One that uses every processor for what it is given at once, which must be much: see `CHUNK_BYTES`."""
+        return blake3(derive_key_context=self._context, max_threads=blake3.AUTO)
+
+    def digest_stream(self, source: BinaryIO) -> tuple[Digest, int]:
+        """The digest of a stream to its end, and how many bytes that are.
+
+        It is read and not mapped: a mapped file that somebody cuts short kills whoever looks at it.
+        """
+        hasher, size = self.wide_hasher(), 0
+        while chunk := source.read(CHUNK_BYTES):
+            hasher.update(chunk)
+            size += len(chunk)
+        return Digest(hasher.digest()), size
 
     def digest(self, data: Buffer) -> Digest:
         """The digest of `data` as a thing of this kind."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO
 
 import attrs
 
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from reeval_build.plan.graph import PlannedCell
     from reeval_build.plan.outputs import SnapshotOutput, TreeOutput
     from reeval_build.tree.directory import Directory, Loader
-
-_CHUNK_BYTES: Final = 1024 * 1024
 
 
 @attrs.frozen(kw_only=True)
@@ -175,11 +173,7 @@ class _Digests:
 
     def add_stream(self, domain: Domain, source: BinaryIO) -> tuple[Digest, int]:
         """See `ports.objects.Batch.add_stream`."""
-        hasher, size = domain.hasher(), 0
-        while chunk := source.read(_CHUNK_BYTES):
-            hasher.update(chunk)
-            size += len(chunk)
-        return Digest(hasher.digest()), size
+        return domain.digest_stream(source)
 
 
 class _Directories:

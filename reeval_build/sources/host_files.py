@@ -8,7 +8,7 @@ import stat
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, BinaryIO, Final
 
-from reeval_build.digest import BLOB, Digest
+from reeval_build.digest import BLOB, CHUNK_BYTES, Digest
 from reeval_build.errors import InfraError
 from reeval_build.plan.resolution import ResolvedFile
 from reeval_build.sources.known_host_files import KnownHostFiles
@@ -24,7 +24,6 @@ MAX_FILE_BYTES: Final = 64 * 1024**3
 """How large a file may be: more than anything that is meant to be in a sandbox."""
 
 _SMALL_BYTES: Final = 1024 * 1024
-_CHUNK_BYTES: Final = 1024 * 1024
 
 
 class HostFileError(InfraError):
@@ -125,8 +124,8 @@ def _read(path: str, stream: BinaryIO, size: int) -> bytes:
 
 
 def _digest(path: str, stream: BinaryIO, *, limit: int) -> tuple[Digest, int]:
-    hasher, size = BLOB.hasher(), 0
-    while chunk := _read(path, stream, _CHUNK_BYTES):
+    hasher, size = BLOB.wide_hasher(), 0
+    while chunk := _read(path, stream, CHUNK_BYTES):
         hasher.update(chunk)
         size += len(chunk)
         if size > limit:

@@ -81,7 +81,13 @@ class Content(io.RawIOBase):
     def __init__(self, place: Place, descriptor: int, size: int) -> None:
         self._place = place
         self._descriptor = descriptor
-        self._left = size
+        self._size = self._left = size
+
+    def rewind(self) -> None:
+        """Read it again from its beginning."""
+        with self._place:
+            os.lseek(self._descriptor, 0, os.SEEK_SET)
+        self._left = self._size
 
     def readable(self) -> bool:
         """It is."""

@@ -69,7 +69,7 @@ class LocalDirectories:
         place = Place(path)
 
         def once() -> _Walk:
-            walk = _Walk(path, place, batch, self._limits)
+            walk = _Walk(path, place, batch, self._objects, self._limits)
             walk.read(self._freshness, trusting=trusting)
             return walk
 
@@ -86,10 +86,11 @@ class _Walk:
     tree: Digest
     _scan: Scan
 
-    def __init__(self, root: str, place: Place, batch: Batch, limits: Limits) -> None:
+    def __init__(self, root: str, place: Place, batch: Batch, objects: Objects, limits: Limits) -> None:
         self._root = root
         self._place = place
         self._batch = batch
+        self._objects = objects
         self._limits = limits
         self._entries = self._bytes = 0
         self._open: list[Listing] = []
@@ -211,8 +212,7 @@ class _Walk:
                 size = before.st_size
                 data = _read(descriptor, size) if size <= _SMALL_BYTES else None
             if data is None:
-                content = Content(self._place, descriptor, size)
-                digest, read = self._batch.add_stream(BLOB, cast("BinaryIO", content))
+                digest, read = self._keep(Content(self._place, descriptor, size))
             else:
                 digest, read = self._batch.add(BLOB, data), len(data)
             with self._place:
@@ -222,6 +222,16 @@ class _Walk:
         if read != size or version(after) != version(before):
             raise ChangedError
         above.add(name, before, digest)
+
+    def _keep(self, content: Content) -> tuple[Digest, int]:
+        """Add a large file, unless the store has it: to read it twice is less than to write it."""
+        stream = cast("BinaryIO", content)
+        digest, size = BLOB.digest_stream(stream)
+        if not self._objects.present([digest]):
+            content.rewind()
+            if self._batch.add_stream(BLOB, stream) != (digest, size):
+                raise ChangedError
+        return digest, size
 
     def _check(self, status: os.stat_result) -> None:
         if not stat.S_ISREG(status.st_mode):

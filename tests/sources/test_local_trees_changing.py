@@ -96,6 +96,17 @@ def test_a_file_that_is_written_to_is_read_again(meddled: MeddledReader, tree: P
     assert meddled(lambda: (tree / "a").write_bytes(b"3" * size)) == BEFORE | {b"a": (FILE, b"3" * size)}
 
 
+def test_a_large_file_that_the_store_has_is_not_kept_again(objects: Objects, tree: Path) -> None:
+    (tree / "a").write_bytes(b"1" * (2 * MIB))
+    added: list[str] = []
+    for _ in range(2):
+        with objects.batch() as batch:
+            watched = _Meddling(batch, lambda: added.append("an object"), math.inf)
+            LocalDirectories(objects, knowing_nothing()).read(str(tree), watched)
+
+    assert len(added) == 3, "the file and its directory, and then the directory alone"
+
+
 def test_a_file_that_vanishes_is_not_there(meddled: MeddledReader, tree: Path) -> None:
     (tree / "b").write_bytes(b"3")
 

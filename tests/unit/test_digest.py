@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+import io
 from itertools import combinations
 
 import pytest
 
-from reeval_build.digest import BLOB, DELTA, TREE, Digest, Domain
+from reeval_build.digest import BLOB, CHUNK_BYTES, DELTA, TREE, Digest, Domain
 
 SOME = Digest(bytes(range(32)))
 
@@ -78,3 +79,10 @@ def test_hashers_of_a_domain_do_not_share_what_they_were_fed():
     BLOB.hasher().update(b"something")
 
     assert Digest(BLOB.hasher().digest()) == BLOB.digest(b"")
+
+
+@pytest.mark.parametrize("size", [0, 1, CHUNK_BYTES - 1, CHUNK_BYTES, 2 * CHUNK_BYTES + 7])
+def test_a_stream_has_the_digest_of_the_bytes_that_it_gives(size):
+    data = bytes(range(256)) * (size // 256) + bytes(size % 256)
+
+    assert BLOB.digest_stream(io.BytesIO(data)) == (BLOB.digest(data), size)

@@ -7,7 +7,7 @@ import os
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, BinaryIO, Final
 
-from reeval_build.digest import TREE, Digest, Domain
+from reeval_build.digest import CHUNK_BYTES, TREE, Digest, Domain
 from reeval_build.stores.local.database import StoreAccessError
 from reeval_build.stores.local.leases import raw
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from reeval_build.stores.local.objects import LocalObjects
 
 SMALL_BYTES: Final = 256 * 1024
-_CHUNK_BYTES: Final = 1024 * 1024
 _FLUSH_AFTER_BYTES: Final = 16 * 1024 * 1024
 
 
@@ -80,7 +79,7 @@ class LocalBatch:
         return digest, size
 
     def _write(self, path: Path, domain: Domain, head: bytes, source: BinaryIO) -> tuple[Digest, int]:
-        hasher, size, chunk = domain.hasher(), 0, head
+        hasher, size, chunk = domain.wide_hasher(), 0, head
         with self._own_files():
             # Without a buffer, for closing a file writes what is in it, and fails again where writing has failed.
             target = path.open("xb", buffering=0)
@@ -90,7 +89,7 @@ class LocalBatch:
                 with self._own_files():
                     _write_all(target, chunk)
                 size += len(chunk)
-                chunk = source.read(_CHUNK_BYTES)
+                chunk = source.read(CHUNK_BYTES)
             with self._own_files():
                 os.fsync(target.fileno())
         return Digest(hasher.digest()), size

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from reeval_build.stores.local.database import Database
     from reeval_build.stores.local.leases import Leases
 
-_CHUNK_BYTES: Final = 1024 * 1024
 _LOOK_UP_AT_ONCE: Final = 500
 _OPEN_PACKS: Final = 32
 
@@ -108,7 +107,7 @@ class LocalObjects:
         try:
             for domain in domains:
                 with self._raw(place, digest) as stream:
-                    if _digest(domain, stream) == digest:
+                    if domain.digest_stream(stream)[0] == digest:
                         return None
         except FileNotFoundError:
             return "is missing"
@@ -229,7 +228,7 @@ class LocalObjects:
     def _verify(self, domain: Domain, digest: Digest, stream: BinaryIO) -> None:
         if digest in self._verified:
             return
-        if _digest(domain, stream) != digest:
+        if domain.digest_stream(stream)[0] != digest:
             self._set_aside(digest, stream)
             raise self._lost(digest, None, "is corrupt")
         stream.seek(0)
@@ -255,10 +254,3 @@ class LocalObjects:
                     (digest.raw, pack),
                 )
         return LostObjectError(digest, store=str(self._root), reason=reason)
-
-
-def _digest(domain: Domain, stream: BinaryIO) -> Digest:
-    hasher = domain.hasher()
-    while chunk := stream.read(_CHUNK_BYTES):
-        hasher.update(chunk)
-    return Digest(hasher.digest())
