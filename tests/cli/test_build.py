@@ -134,7 +134,7 @@ def test_nodes_that_cells_share_run_once(app: Repository, project: Project, reev
     assert built.snapshots["base@fake"] == built.snapshots["base@codex"] != built.snapshots["base@claude-code"]
 
 
-@pytest.mark.conforms("exit 0")
+@pytest.mark.conforms("exit 0", "fault 15")
 def test_a_second_build_runs_nothing(app: Repository, project: Project, reeval: ReevalBuild) -> None:
     reeval.build(*HARNESSES)
 
@@ -213,7 +213,7 @@ def test_a_new_tree_runs_the_workspace_and_what_stands_on_it(
     assert reeval("run", "more@fake", "--", "cat", "both.txt").stdout.startswith("hello\nchanged\n")
 
 
-@pytest.mark.conforms("89")
+@pytest.mark.conforms("89", "fault 18")
 def test_a_changed_time_limit_runs_nothing(app: Repository, project: Project, reeval: ReevalBuild) -> None:
     reeval.build()
     project.edit("env.py", '["echo second', '[{"timeout": "1h", "run": "echo second')
@@ -222,7 +222,7 @@ def test_a_changed_time_limit_runs_nothing(app: Repository, project: Project, re
     assert reeval.build().ran == []
 
 
-@pytest.mark.conforms("124")
+@pytest.mark.conforms("124", "fault 18")
 def test_a_renamed_environment_runs_nothing(app: Repository, project: Project, reeval: ReevalBuild) -> None:
     before = reeval.build()
     project.edit("env.py", '"base"', '"groundwork"')
@@ -285,7 +285,7 @@ def test_a_file_is_read_again_whatever_its_time_and_size_say(project: Project, r
     assert reeval("run", "one@fake", "--", "cat", "a").stdout.startswith("two\n")
 
 
-@pytest.mark.conforms("34")
+@pytest.mark.conforms("34", "fault 19")
 def test_a_touched_file_runs_nothing(app: Repository, project: Project, reeval: ReevalBuild) -> None:
     reeval.build()
     (project.directory / "rules.md").touch()

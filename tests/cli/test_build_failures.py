@@ -40,7 +40,7 @@ def the_failure(built: Built) -> str:
     return message
 
 
-@pytest.mark.conforms("85", "exit 3")
+@pytest.mark.conforms("85", "exit 3", "fault 35")
 def test_a_failing_step_is_named_with_its_file_cells_code_and_log(project: Project, reeval: ReevalBuild) -> None:
     define(project, '"setup": ["echo before", "echo to stdout; echo to stderr >&2; exit 7", "echo never"]')
 
@@ -126,7 +126,7 @@ def test_a_step_that_takes_too_long_is_ended_and_what_it_wrote_is_in_the_log(
     assert_nothing_is_left(reeval.store)
 
 
-@pytest.mark.conforms("86")
+@pytest.mark.conforms("86", "fault 34")
 def test_a_child_in_a_session_of_its_own_writes_nothing_after_the_time_limit(
     project: Project, reeval: ReevalBuild, tmp_path: Path
 ) -> None:
@@ -145,6 +145,7 @@ def test_a_child_in_a_session_of_its_own_writes_nothing_after_the_time_limit(
     assert not (tmp_path / "late").exists()
 
 
+@pytest.mark.conforms("fault 34")
 def test_a_child_in_a_session_of_its_own_does_not_outlive_its_step(
     project: Project, reeval: ReevalBuild, tmp_path: Path
 ) -> None:

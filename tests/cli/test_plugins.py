@@ -398,6 +398,7 @@ def test_an_edit_of_a_plugin_reaches_what_it_is_kept_in_and_nothing_else(project
     assert kept.messages[0].endswith('has other content than before, and the same version, "1.0.0"')
 
 
+@pytest.mark.conforms("fault 39")
 @pytest.mark.parametrize("target", ["/etc/passwd", "../../outside", "lib/../../../x"])
 def test_a_link_out_of_a_plugin_is_refused_with_its_path(project: Project, reeval: ReevalBuild, target: str) -> None:
     write(project, "review", plugin("skills"))

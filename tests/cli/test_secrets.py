@@ -174,7 +174,7 @@ def test_a_cell_without_steps_is_built_without_values(project, reeval):
 # What keys depend on --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.conforms("24")
+@pytest.mark.conforms("24", "fault 13")
 def test_a_changed_value_changes_no_key_and_runs_nothing(project, reeval):
     define(project, "echo made > made")
     first = using(reeval, TOKEN=TOKEN).build()
@@ -298,7 +298,7 @@ def test_a_command_that_is_given_a_value_is_not_written_down_with_it(project, re
 LEAK = "echo //registry/:_authToken=$TOKEN > .npmrc"
 
 
-@pytest.mark.conforms("29", "17")
+@pytest.mark.conforms("29", "17", "fault 13", "fault 45")
 def test_a_step_that_leaves_a_value_is_used_and_not_kept(project, reeval):
     define(project, "echo before > before", LEAK, "cat .npmrc | wc -c > after")
     there = using(reeval, TOKEN=TOKEN)
@@ -327,7 +327,7 @@ def test_a_step_that_leaves_a_value_is_used_and_not_kept(project, reeval):
     assert_nothing_is_left(reeval.store)
 
 
-@pytest.mark.conforms("29")
+@pytest.mark.conforms("29", "fault 13")
 def test_the_next_build_runs_it_again_and_only_it_and_what_stands_on_it(project, reeval):
     define(project, "echo before > before", LEAK, "echo after > after")
     there = using(reeval, TOKEN=TOKEN)
@@ -389,6 +389,7 @@ def test_the_record_of_a_cell_that_is_not_kept_has_no_hash_of_the_value(project,
         assert database.execute("SELECT count(*) FROM cells").fetchone() == (0,)
 
 
+@pytest.mark.conforms("fault 13")
 @pytest.mark.parametrize(
     ("script", "path"),
     [

@@ -80,7 +80,7 @@ def test_an_image_and_its_install_are_built_once_as_root_and_see_no_env(
     }
 
 
-@pytest.mark.conforms("75", "76")
+@pytest.mark.conforms("75", "76", "fault 7")
 def test_an_image_is_built_on_again_when_its_tag_moves_and_not_when_its_name_changes(
     project: Project, reeval: ReevalBuild, engine: PrivateEngine, client: docker.DockerClient
 ) -> None:

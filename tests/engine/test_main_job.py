@@ -111,6 +111,7 @@ def test_first_build_runs_each_shared_node_once(first):
     assert len({cell["snapshot"] for cell in first["cells"]}) == 4
 
 
+@pytest.mark.conforms("fault 15")
 def test_second_build_in_a_new_process_runs_nothing(job, first):
     second = job.build()
 
@@ -145,7 +146,7 @@ def test_appended_step_runs_only_itself_and_the_snapshot(job, first):
     }
 
 
-@pytest.mark.conforms("89")
+@pytest.mark.conforms("89", "fault 18")
 def test_changed_timeout_runs_nothing(job, first):
     job.define(timeout="7m")
     try:
@@ -196,7 +197,7 @@ def test_setup_left_a_working_installation(job, first):
     assert changes == {}
 
 
-@pytest.mark.conforms("33", "60")
+@pytest.mark.conforms("33", "60", "fault 14")
 def test_keys_do_not_depend_on_the_clone_or_the_umask(job, first, tmp_path):
     other = Job(tmp_path / "elsewhere", job.engine, umask=0o077)
     other.directory.mkdir()

@@ -135,7 +135,7 @@ def test_without_a_cwd_it_runs_in_the_plugin_s_directory(job):
     assert job.see(f"cat {PLACE}/where.txt") == "/workspace/plugin\n"
 
 
-@pytest.mark.conforms("109")
+@pytest.mark.conforms("109", "fault 15")
 def test_a_build_runs_once_for_every_cell_and_every_run(job):
     first = job.build()
     second = job.build()
@@ -161,6 +161,19 @@ def test_what_a_build_does_not_see_does_not_run_it_again(job, changed):
 
     assert "plugin-build" in again.phases("hit")
     assert again.ran != []
+
+
+@pytest.mark.conforms("fault 17")
+def test_another_workspace_runs_neither_the_machine_nor_the_build_again(job):
+    app = job.project.repository("app", {"main.txt": "1"})
+    job.define(install="echo a machine > /etc/machine", more='"workspace": git("app"), "setup": ["cat main.txt"],')
+    job.build()
+    app.commit({"main.txt": "2"})
+
+    again = job.build()
+
+    assert again.phases("ran") == ["root", "setup", "snapshot", "workspace"]
+    assert {"base", "install", "plugin", "plugin-build", "source"} <= set(again.phases("hit"))
 
 
 @pytest.mark.conforms("109", "59", "60")

@@ -23,7 +23,7 @@ def built(process: subprocess.Popen[bytes]) -> Built:
     return Built(done.code, done.stdout, done.stderr)
 
 
-@pytest.mark.conforms("41")
+@pytest.mark.conforms("41", "fault 10")
 def test_a_file_that_is_edited_while_a_step_runs_is_in_the_next_build(
     project: Project, reeval: ReevalBuild, tmp_path: Path
 ) -> None:
@@ -51,7 +51,7 @@ def test_a_file_that_is_edited_while_a_step_runs_is_in_the_next_build(
     assert reeval("run", "one@fake", "--", "cat", "AGENTS.md", "copy").stdout.startswith("before\nbefore\n")
 
 
-@pytest.mark.conforms("58")
+@pytest.mark.conforms("58", "fault 10")
 def test_a_repository_that_moves_on_while_a_step_runs_is_in_the_next_build(
     project: Project, reeval: ReevalBuild, tmp_path: Path
 ) -> None:

@@ -60,6 +60,7 @@ def objects_and_packs(store: Path) -> list[str]:
     return listing(store / "objects") + listing(store / "packs")
 
 
+@pytest.mark.conforms("fault 29")
 def test_a_step_that_fills_the_store_fails_and_leaves_nothing_and_the_next_run_with_room_succeeds(
     project: Project, small: Path, tmp_path: Path
 ) -> None:
@@ -83,6 +84,7 @@ def test_a_step_that_fills_the_store_fails_and_leaves_nothing_and_the_next_run_w
     assert reeval("run", "big@fake", "--", "sh", "-c", "wc -c < big; cat first").stdout.startswith("8000000\nfirst\n")
 
 
+@pytest.mark.conforms("fault 29")
 @pytest.mark.parametrize("free_kb", [0, 48, 72, 96, 160, 240])
 def test_a_store_with_little_room_fails_in_a_sentence_wherever_it_ends(
     project: Project, small: Path, free_kb: int
@@ -153,6 +155,7 @@ def test_failing_again_and_again_takes_no_more_room(project: Project, small: Pat
     assert objects_and_packs(reeval.store) == before
 
 
+@pytest.mark.conforms("fault 44")
 def test_a_store_on_another_file_system_than_temporary_files_works(
     project: Project, small: Path, tmp_path: Path
 ) -> None:
@@ -175,6 +178,7 @@ def test_a_store_on_another_file_system_than_temporary_files_works(
         assert listing(temporary) == []
 
 
+@pytest.mark.conforms("fault 44")
 @pytest.mark.parametrize("temporary", ["/no/such/directory", "/dev/full", ""])
 def test_a_temporary_directory_that_is_none_does_no_harm(project: Project, reeval: ReevalBuild, temporary: str) -> None:
     project.define('one = define_environment("one", {"sandbox": fake_sandbox(), "setup": ["echo a > a"]})')

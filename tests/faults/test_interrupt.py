@@ -35,7 +35,7 @@ def signals(project: Project, tmp_path: Path) -> Path:
     return signals
 
 
-@pytest.mark.conforms("exit 130")
+@pytest.mark.conforms("exit 130", "fault 37")
 @pytest.mark.parametrize(("sign", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)], ids=str)
 def test_a_stopped_build_keeps_what_was_finished_and_goes_on_from_there(
     reeval: ReevalBuild, signals: Path, sign: signal.Signals, code: int
@@ -58,6 +58,7 @@ def test_a_stopped_build_keeps_what_was_finished_and_goes_on_from_there(
     assert reeval("run", "one@fake", "--", "ls").stdout.startswith("1\n2\n3\n4\n")
 
 
+@pytest.mark.conforms("fault 37")
 def test_ctrl_c_reaches_the_whole_group_and_says_so_in_one_sentence(reeval: ReevalBuild, signals: Path) -> None:
     process = reeval.start("build")
     wait_until((signals / "begun").exists)

@@ -6,6 +6,8 @@ import os
 import signal
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.support.cli import assert_nothing_is_left, finish, kill, sandbox_processes
 from tests.support.projects import listing
 from tests.support.waiting import wait_until
@@ -33,6 +35,7 @@ def define_waiting(project: Project, name: str, tmp_path: Path) -> Path:
     return signals
 
 
+@pytest.mark.conforms("fault 33")
 def test_the_sandbox_and_the_processes_of_a_killed_run_are_removed_by_the_next(
     project: Project, reeval: ReevalBuild, tmp_path: Path
 ) -> None:
@@ -128,6 +131,7 @@ def test_a_stopped_process_is_a_living_one(project: Project, reeval: ReevalBuild
     assert finish(stopped).code == 0
 
 
+@pytest.mark.conforms("fault 33")
 def test_the_lock_of_a_killed_run_holds_nobody_up(project: Project, reeval: ReevalBuild, tmp_path: Path) -> None:
     signals = define_waiting(project, "killed", tmp_path)
     killed = reeval.start("build", "killed.py")

@@ -81,6 +81,7 @@ def run_on_copies(
         yield from pool.map(run, objects(pristine.store))
 
 
+@pytest.mark.conforms("fault 22")
 def test_any_object_may_be_garbled(pristine: ReevalBuild, tmp_path: Path) -> None:
     warned = 0
     for kept, done in run_on_copies(pristine, pristine.directory, tmp_path, flip_a_bit):
@@ -93,6 +94,7 @@ def test_any_object_may_be_garbled(pristine: ReevalBuild, tmp_path: Path) -> Non
     assert warned > 5
 
 
+@pytest.mark.conforms("fault 22")
 def test_any_object_may_be_missing_when_what_needs_it_is_edited(pristine: ReevalBuild, tmp_path: Path) -> None:
     edited = Project(tmp_path / "edited")
     shutil.copytree(pristine.directory, edited.directory, dirs_exist_ok=True)
@@ -109,6 +111,7 @@ def test_any_object_may_be_missing_when_what_needs_it_is_edited(pristine: Reeval
     assert warned > 3
 
 
+@pytest.mark.conforms("fault 22")
 @pytest.mark.parametrize("damage", ["remove", "truncate", "empty", "garble"])
 def test_all_packs_at_once_may_be_damaged(damaged: ReevalBuild, damage: str) -> None:
     for pack in (damaged.store / "packs").iterdir():
@@ -155,6 +158,7 @@ def test_what_a_harness_is_given_when_it_starts_may_be_lost_with_all_the_rest(
     assert warnings(reeval(*command).stderr) == []
 
 
+@pytest.mark.conforms("fault 22")
 @pytest.mark.parametrize("damage", ["remove", "garble", "both"])
 def test_everything_at_once_may_be_damaged_and_a_build_after_an_edit_is_right(
     damaged: ReevalBuild, damage: str, tmp_path: Path

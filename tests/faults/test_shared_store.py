@@ -64,6 +64,7 @@ def start_waiting(reeval: ReevalBuild, said: Path) -> subprocess.Popen[bytes]:
     return waiter
 
 
+@pytest.mark.conforms("fault 20", "fault 33")
 def test_eight_processes_that_build_the_same_do_each_node_once(reeval: ReevalBuild, trace: Path) -> None:
     processes = [reeval.start("build", "--json") for _ in range(PROCESSES)]
 
@@ -77,6 +78,7 @@ def test_eight_processes_that_build_the_same_do_each_node_once(reeval: ReevalBui
     assert reeval.build().ran == []
 
 
+@pytest.mark.conforms("fault 20")
 def test_eight_processes_that_build_what_overlaps_do_each_node_once(reeval: ReevalBuild, trace: Path) -> None:
     targets = [f"env.py::{name}" for name in ("base", "e0", "e1", "e2")] * 2
     processes = [
@@ -105,6 +107,7 @@ def test_a_store_can_be_made_by_many_at_once(project: Project, reeval: ReevalBui
     assert set(ran(results).values()) == {1}
 
 
+@pytest.mark.conforms("fault 33")
 def test_who_waits_says_for_whom_once(project: Project, reeval: ReevalBuild, tmp_path: Path) -> None:
     define_waiting(project, tmp_path, then="true")
     builder = reeval.start("build", "--json")
@@ -121,6 +124,7 @@ def test_who_waits_says_for_whom_once(project: Project, reeval: ReevalBuild, tmp
     assert line.endswith(", which is building it")
 
 
+@pytest.mark.conforms("fault 33")
 def test_a_waiter_takes_over_from_a_builder_that_is_killed(
     project: Project, reeval: ReevalBuild, tmp_path: Path
 ) -> None:
@@ -138,6 +142,7 @@ def test_a_waiter_takes_over_from_a_builder_that_is_killed(
     assert_nothing_is_left(reeval.store)
 
 
+@pytest.mark.conforms("fault 20")
 def test_a_waiter_does_not_take_a_failure_for_a_result(project: Project, reeval: ReevalBuild, tmp_path: Path) -> None:
     define_waiting(project, tmp_path, then="exit 1")
     builder = reeval.start("build")
@@ -151,6 +156,7 @@ def test_a_waiter_does_not_take_a_failure_for_a_result(project: Project, reeval:
     assert (tmp_path / "begun").read_text() == "ran\nran\n"
 
 
+@pytest.mark.conforms("fault 33")
 def test_sandboxes_of_many_runs_are_apart(project: Project, reeval: ReevalBuild, tmp_path: Path) -> None:
     project.define('one = define_environment("one", {"sandbox": fake_sandbox()})')
     reeval.build()
