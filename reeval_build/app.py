@@ -78,7 +78,7 @@ class App:
 
         What killed runs left in the store is removed first.
         """
-        self._remove_leftovers(_discard)
+        self._remove_leftovers(discard)
         capacity = Capacity(jobs=self._jobs, sandboxes=most_at_once(planned.cell for planned in graph.cells))
         outcome = execute(graph, self._context, capacity=capacity, listen=listen, verify=verify, hold=hold)
         keep_records(outcome, self._context.records, listen)
@@ -180,11 +180,12 @@ def opened(settings: Settings) -> Iterator[App]:
 def opened_store(path: Path | None) -> Iterator[LocalStore]:
     """A store for looking after it; None means the default place. What killed runs left in it is removed."""
     with LocalStore(path or default_store()) as store:
-        store.remove_leftovers(_discard)
+        store.remove_leftovers(discard)
         yield store
 
 
-def _discard(directory: Path) -> None:
-    from reeval_build.engines.fake.removal import discard
+def discard(directory: Path) -> None:
+    """Remove a directory that a killed process left, and end what still runs in the sandboxes in it."""
+    from reeval_build.engines.fake import removal
 
-    discard(directory)
+    removal.discard(directory)

@@ -18,6 +18,7 @@ from reeval_build.errors import StopRequest
 _COMMANDS: Final = {
     "build": "Build the snapshots of environments.",
     "cache": "Look at the store, check it, and get room back.",
+    "doctor": "Look at all that builds need, and what killed runs left.",
     "export": "Write environments as JSON that build reads.",
     "graph": "Show the phases that builds need, shared ones once.",
     "run": "Run a command in a sandbox started from a snapshot.",

@@ -79,6 +79,14 @@ STORE: Final = click.option(
     help="Keep results in this directory (default: $REEVAL_BUILD_HOME, else the user's cache directory).",
 )
 
+SANDBOX: Final = click.option(
+    "--sandbox",
+    type=click.Choice(["docker", "fake"]),
+    default="docker",
+    show_default=True,
+    help="The machine of an environment that names none.",
+)
+
 AS_JSON: Final = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 
 
@@ -86,13 +94,7 @@ def settings_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that choose the store, the machines and what is read; the command gets them as `settings`."""
 
     @STORE
-    @click.option(
-        "--sandbox",
-        type=click.Choice(["docker", "fake"]),
-        default="docker",
-        show_default=True,
-        help="The machine of an environment that names none.",
-    )
+    @SANDBOX
     @click.option(
         "--jobs", type=click.IntRange(1), help="Do this many pieces of work at once (default: one a processor)."
     )

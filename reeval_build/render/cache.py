@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING, Final
 
 from reeval_build.errors import printable
+from reeval_build.model.sizes import size_short
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from reeval_build.stores.local.usage import Stats, Usage
     from reeval_build.stores.local.verify import Findings
 
-_UNITS: Final = (("G", 1024**3), ("M", 1024**2), ("K", 1024))
 _DIGITS: Final = 3
 
 
@@ -156,15 +156,6 @@ def _of_record(one: Candidate) -> dict[str, object]:
 
 def _ago(days: int) -> str:
     return "used today" if days == 0 else f"last used {days} {'day' if days == 1 else 'days'} ago"
-
-
-def size_short(size: int) -> str:
-    """A number of bytes for people, with two or three digits that count: `512B`, `1.5K`, `20G`."""
-    for name, unit in _UNITS:
-        if size >= unit:
-            count = size / unit
-            return f"{count:.0f}{name}" if count >= 10 else f"{count:.1f}{name}"  # noqa: PLR2004 - one digit before the point
-    return f"{size}B"
 
 
 def _columns(rows: Sequence[Iterable[str]]) -> list[str]:

@@ -35,16 +35,16 @@ def exclusive(path: Path, *, cancel: Cancellation, waiting: Callable[[str], None
         os.close(descriptor)
 
 
-def remove_stale_locks(directory: Path) -> None:
-    """Remove the files of holders that died."""
-    for path in directory.iterdir():
+def stale_locks(directory: Path) -> Iterator[Path]:
+    """The files of holders that died, each held until the next one is asked for."""
+    for path in sorted(directory.iterdir()):
         # Others may hold it, remove it meanwhile, or not let us open it.
         with suppress(OSError):
             descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 if _is_still_at(descriptor, path):
-                    path.unlink()
+                    yield path
             finally:
                 os.close(descriptor)
 

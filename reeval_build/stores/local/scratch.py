@@ -48,17 +48,6 @@ class Scratch:
                 self._elsewhere[above] = path, descriptor
             return self._elsewhere[above][0]
 
-    def leftovers(self) -> Iterator[Path]:
-        """The directories of processes that have ended, each held until the next one is asked for."""
-        for path in sorted(self._above.iterdir()):
-            descriptor = None if path == self.path else _lock(path)
-            if descriptor is not None:
-                try:
-                    yield from _linked_from(path)
-                    yield path
-                finally:
-                    os.close(descriptor)
-
     def close(self) -> None:
         """Give the directory up; what is still in it, or in one elsewhere, becomes a leftover."""
         for path, descriptor in self._elsewhere.values():
@@ -77,6 +66,18 @@ class Scratch:
             descriptor = _lock(path)
             if descriptor is not None:
                 return path, descriptor
+
+
+def leftover_directories(above: Path) -> Iterator[Path]:
+    """The scratch directories of processes that have ended, each held until the next one is asked for."""
+    for path in sorted(above.iterdir()):
+        descriptor = _lock(path)
+        if descriptor is not None:
+            try:
+                yield from _linked_from(path)
+                yield path
+            finally:
+                os.close(descriptor)
 
 
 def _linked_from(path: Path) -> Iterator[Path]:

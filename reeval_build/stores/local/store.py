@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Final, Self
 
 from reeval_build.stores.local.database import Database, StoreAccessError
 from reeval_build.stores.local.facts import LocalFacts
 from reeval_build.stores.local.leases import Leases
-from reeval_build.stores.local.locks import remove_stale_locks
+from reeval_build.stores.local.locks import stale_locks
 from reeval_build.stores.local.objects import LocalObjects
 from reeval_build.stores.local.records import LocalRecords
-from reeval_build.stores.local.scratch import Scratch
+from reeval_build.stores.local.scratch import Scratch, leftover_directories
 from reeval_build.stores.local.stats import LocalStats
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
     from types import TracebackType
 
@@ -82,10 +82,12 @@ class LocalStore:
 
         What a process that still runs has there is left alone, on whatever machine it is.
         """
-        for leftover in self._scratch.leftovers():
+        for leftover in leftover_directories(self.root / "tmp"):
             discard(leftover)
-        for directory in ("locks", "leases"):
-            remove_stale_locks(self.root / directory)
+        for path in _stale_files(self.root):
+            # What cannot be removed now is tried again by the next process.
+            with suppress(OSError):
+                path.unlink()
 
     def close(self) -> None:
         """Close files and connections."""
@@ -102,3 +104,20 @@ class LocalStore:
     ) -> None:
         """Close."""
         self.close()
+
+
+def leftovers(root: Path) -> list[Path]:
+    """What killed processes left of the store at `root`, which the next build removes. Nothing is made or removed.
+
+    Raises:
+        StoreAccessError: when the directory cannot be read.
+    """
+    try:
+        return [*leftover_directories(root / "tmp"), *_stale_files(root)]
+    except OSError as error:
+        raise StoreAccessError(root, error) from error
+
+
+def _stale_files(root: Path) -> Iterator[Path]:
+    for name in ("locks", "leases"):
+        yield from stale_locks(root / name)
