@@ -33,7 +33,7 @@ def value(reeval: ReevalBuild, command: str, *arguments: str, code: int = 0) -> 
 
 
 def test_du_adds_up_what_is_in_the_directory(project: Project, reeval: ReevalBuild) -> None:
-    define(project, setup=f"head -c {MEGABYTE} /dev/zero > large")
+    define(project, setup=f"head -c {MEGABYTE} /dev/urandom > large")
     reeval.build()
 
     usage = value(reeval, "cache du")
@@ -46,7 +46,7 @@ def test_du_adds_up_what_is_in_the_directory(project: Project, reeval: ReevalBui
 
 
 def test_du_says_it_for_people_largest_first(project: Project, reeval: ReevalBuild) -> None:
-    define(project, setup=f"head -c {50 * MEGABYTE} /dev/zero > large")
+    define(project, setup=f"head -c {50 * MEGABYTE} /dev/urandom > large")
     reeval.build()
 
     lines = reeval("cache du").stdout.splitlines()
@@ -56,7 +56,7 @@ def test_du_says_it_for_people_largest_first(project: Project, reeval: ReevalBui
 
 
 def test_stats_have_the_records_of_each_phase_and_what_they_need(project: Project, reeval: ReevalBuild) -> None:
-    define(project, setup=f"sleep 0.2; head -c {MEGABYTE} /dev/zero > large")
+    define(project, setup=f"sleep 0.2; head -c {MEGABYTE} /dev/urandom > large")
     reeval.build()
 
     stats = value(reeval, "cache stats")
@@ -76,7 +76,7 @@ def test_stats_have_the_records_of_each_phase_and_what_they_need(project: Projec
 
 
 def test_stats_know_what_no_record_needs(project: Project, reeval: ReevalBuild) -> None:
-    define(project, setup=f"head -c {MEGABYTE} /dev/zero > large; exit 1")
+    define(project, setup=f"head -c {MEGABYTE} /dev/urandom > large; exit 1")
     reeval.build(code=3)
     before = value(reeval, "cache stats")["objects"]
 

@@ -14,7 +14,7 @@ import pytest
 from reeval_build.digest import BLOB
 from reeval_build.stores.local import LocalStore
 from reeval_build.stores.local.database import StoreAccessError
-from tests.support.local_store import LARGE, MEGABYTE, SMALL, files_below, keep, record
+from tests.support.local_store import LARGE, MEGABYTE, SMALL, files_below, keep, noise, record, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,21 +58,25 @@ def has_room(file: FileIO, size: int) -> bool:
 
 
 @pytest.mark.conforms("fault 29")
-@pytest.mark.parametrize("size", [1000, 5 * MEGABYTE], ids=["small", "large"])
-def test_a_full_disk_fails_the_batch_and_harms_nothing_and_with_room_the_next_one_succeeds(small_disk, size):
+@pytest.mark.parametrize(
+    "content",
+    [noise(1000), b"x" * 1000, noise(5 * MEGABYTE), words(30 * MEGABYTE)],
+    ids=["small", "small and compressed", "large", "large and compressed"],
+)
+def test_a_full_disk_fails_the_batch_and_harms_nothing_and_with_room_the_next_one_succeeds(small_disk, content):
     with LocalStore(small_disk / "store") as store:
         kept = keep(store, SMALL, LARGE)
         ballast = fill(small_disk)
 
         with pytest.raises(StoreAccessError, match=r"No space left|disk is full"):
-            keep(store, b"x" * size)
+            keep(store, content)
 
         assert [store.objects.read(BLOB, digest) for digest in kept] == [SMALL, LARGE]
-        assert store.objects.present([BLOB.digest(b"x" * size)]) == set()
+        assert store.objects.present([BLOB.digest(content)]) == set()
         assert files_below(store.scratch) == []
         ballast.unlink()
-        (digest,) = keep(store, b"x" * size)
-        assert store.objects.read(BLOB, digest) == b"x" * size
+        (digest,) = keep(store, content)
+        assert store.objects.read(BLOB, digest) == content
 
 
 @pytest.mark.conforms("fault 29")
@@ -81,7 +85,7 @@ def test_an_object_that_does_not_fit_gives_back_the_room_it_took(small_disk):
         before = shutil.disk_usage(small_disk).free
 
         with pytest.raises(StoreAccessError):
-            keep(store, b"x" * (20 * MEGABYTE))
+            keep(store, noise(20 * MEGABYTE))
 
         assert shutil.disk_usage(small_disk).free > before - MEGABYTE
 
@@ -161,14 +165,16 @@ def write_protected(root: Path) -> Iterator[None]:
 
 
 @pytest.mark.conforms("fault 29")
-@pytest.mark.parametrize("size", [1000, 5 * MEGABYTE], ids=["small", "large"])
-def test_a_store_that_can_no_longer_be_written_fails_a_batch_with_an_error_that_names_it(small_disk, size):
+@pytest.mark.parametrize(
+    "content", [noise(1000), noise(5 * MEGABYTE), words(5 * MEGABYTE)], ids=["small", "large", "compressed"]
+)
+def test_a_store_that_can_no_longer_be_written_fails_a_batch_with_an_error_that_names_it(small_disk, content):
     with (
         LocalStore(small_disk / "store") as store,
         write_protected(store.root),
         pytest.raises(StoreAccessError, match=f"the store at {store.root} cannot be used: .*Read-only file system"),
     ):
-        keep(store, b"x" * size)
+        keep(store, content)
 
 
 @pytest.mark.conforms("fault 29")

@@ -211,7 +211,7 @@ def test_finding_what_was_used_today_writes_nothing(root):
 
 # What brings a store of this format back to the one before.
 _BACK = {
-    2: ["DROP TABLE durations"],
+    2: ["DROP TABLE durations", "ALTER TABLE objects DROP COLUMN full_size"],
     1: [
         "ALTER TABLE records DROP COLUMN used_on",
         "DROP TABLE evictions",

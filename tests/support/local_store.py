@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import TYPE_CHECKING, Final
 
 from reeval_build.digest import BLOB, Digest
@@ -16,6 +17,17 @@ if TYPE_CHECKING:
 SMALL: Final = b"small"
 LARGE: Final = b"large " * 100_000
 MEGABYTE: Final = 1024 * 1024
+
+
+def noise(size: int) -> bytes:
+    """Bytes that do not compress, the same each time."""
+    return random.Random(size).randbytes(size)  # noqa: S311 - no secret
+
+
+def words(size: int) -> bytes:
+    """Bytes that compress, though not to nothing."""
+    numbers = random.Random(size)  # noqa: S311 - no secret
+    return b"".join(b"%d " % numbers.randrange(10**6) for _ in range(size // 8 + 1)).ljust(size)[:size]
 
 
 def keep(store: LocalStore, *contents: bytes) -> list[Digest]:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import io
 import os
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final, TypeAlias
 
 from reeval_build.digest import CHUNK_BYTES, TREE, Digest, Domain
+from reeval_build.stores.local.compression import Compressing, compressed, frames
 from reeval_build.stores.local.database import StoreAccessError
 from reeval_build.stores.local.leases import raw
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from reeval_build.stores.local.database import Database
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 
 SMALL_BYTES: Final = 256 * 1024
 _FLUSH_AFTER_BYTES: Final = 16 * 1024 * 1024
+
+
+# The bytes of a digest, where in the pack it is, how long it is there, and how many bytes it has when it is compressed.
+Row: TypeAlias = tuple[bytes, int, int, int | None]
 
 
 class LocalBatch:
@@ -36,8 +41,8 @@ class LocalBatch:
         self._trees: set[bytes] = set()
         self._small: dict[bytes, bytes] = {}
         self._small_bytes = 0
-        self._rows: list[tuple[bytes, int, int]] = []
-        self._large: dict[Digest, tuple[Path, int]] = {}
+        self._rows: list[Row] = []
+        self._large: dict[Digest, tuple[Path, int, int | None]] = {}
         self._pack: io.FileIO | None = None
         self._pack_path = self._temporary()
         self._pack_bytes = 0
@@ -65,7 +70,7 @@ class LocalBatch:
             return self.add(domain, head), len(head)
         path = self._temporary()
         try:
-            digest, size = self._write(path, domain, head, source)
+            digest, size, (written, full_size) = self._write(path, domain, head, source)
         except BaseException:
             with suppress(OSError):
                 path.unlink(missing_ok=True)
@@ -75,24 +80,30 @@ class LocalBatch:
         if digest in self._large:
             path.unlink()
         else:
-            self._large[digest] = path, size
+            self._large[digest] = path, written, full_size
         return digest, size
 
-    def _write(self, path: Path, domain: Domain, head: bytes, source: BinaryIO) -> tuple[Digest, int]:
-        hasher, size, chunk = domain.wide_hasher(), 0, head
+    def _write(
+        self, path: Path, domain: Domain, head: bytes, source: BinaryIO
+    ) -> tuple[Digest, int, tuple[int, int | None]]:
+        """The digest and the size of what was written; the size of the file, and again the first if it is a frame."""
+        hasher, size, written, chunk = domain.wide_hasher(), 0, 0, head
+        frame = Compressing() if compressed(head) is not None else None
         with self._own_files():
             # Without a buffer, for closing a file writes what is in it, and fails again where writing has failed.
             target = path.open("xb", buffering=0)
         with target:
             while chunk:
                 hasher.update(chunk)
-                with self._own_files():
-                    _write_all(target, chunk)
                 size += len(chunk)
+                with self._own_files():
+                    written += _write_all(target, chunk if frame is None else frame.add(chunk))
                 chunk = source.read(CHUNK_BYTES)
             with self._own_files():
+                if frame is not None:
+                    written += _write_all(target, frame.finish())
                 os.fsync(target.fileno())
-        return Digest(hasher.digest()), size
+        return Digest(hasher.digest()), size, (written, None if frame is None else size)
 
     def publish(self, database: Database) -> None:
         """Make everything durable, then visible. What cannot be made visible is removed."""
@@ -106,7 +117,7 @@ class LocalBatch:
                 with self._own_files():
                     self._place(pack_name)
                 self._name(database, pack_name)
-                self._leases.hold("object", [digest for digest, _offset, _size in self._rows])
+                self._leases.hold("object", [row[0] for row in self._rows])
                 self._leases.hold("object", raw(self._large))
                 self._leases.hold("tree", self._trees)
             except BaseException:
@@ -119,7 +130,7 @@ class LocalBatch:
             self._pack.close()
             self._pack_path.rename(self._root / "packs" / pack_name)
             sync_directory(self._root / "packs")
-        for digest, (path, _size) in self._large.items():
+        for digest, (path, _size, _full_size) in self._large.items():
             target = self._objects.file_of(digest)
             target.parent.mkdir(exist_ok=True)
             path.rename(target)
@@ -130,10 +141,11 @@ class LocalBatch:
             pack = None
             if pack_name is not None:
                 pack = connection.execute("INSERT INTO packs (name) VALUES (?)", (pack_name,)).lastrowid
-            insert = "INSERT OR REPLACE INTO objects (digest, pack, offset, size) VALUES (?, ?, ?, ?)"
-            connection.executemany(insert, [(digest, pack, offset, size) for digest, offset, size in self._rows])
-            large = [(digest.raw, None, 0, size) for digest, (_path, size) in self._large.items()]
-            connection.executemany(insert, large)
+            insert = "INSERT OR REPLACE INTO objects (digest, pack, offset, size, full_size) VALUES (?, ?, ?, ?, ?)"
+            connection.executemany(insert, ((digest, pack, *where) for digest, *where in self._rows))
+            connection.executemany(
+                insert, ((digest.raw, None, 0, *sizes) for digest, (_path, *sizes) in self._large.items())
+            )
 
     def _withdraw(self, pack_name: str | None) -> None:
         """Remove what was placed and that no row names."""
@@ -148,7 +160,7 @@ class LocalBatch:
         with suppress(OSError):
             if self._pack is not None:
                 self._pack.close()
-        for path in (self._pack_path, *(path for path, _size in self._large.values())):
+        for path in (self._pack_path, *(path for path, *_sizes in self._large.values())):
             with suppress(OSError):
                 path.unlink(missing_ok=True)
 
@@ -156,20 +168,30 @@ class LocalBatch:
         with self._leases.taking():
             known = self._objects.named(self._small)
             self._leases.hold("tree", known & self._trees)
-        new = []
-        for name, data in self._small.items():
-            if name in known and self._objects.holds(Digest(name), data):
-                continue
-            new.append(data)
-            self._rows.append((name, self._pack_bytes, len(data)))
-            self._pack_bytes += len(data)
+        new = [(name, data) for name, data in self._small.items() if not self._has(name, data, known)]
         self._small.clear()
         self._small_bytes = 0
-        if new:
-            with self._own_files():
-                if self._pack is None:
-                    self._pack = self._pack_path.open("xb", buffering=0)
-                _write_all(self._pack, b"".join(new))
+        # Directories by themselves: they are alike, whatever is in the files.
+        self._append([item for item in new if item[0] in self._trees])
+        self._append([item for item in new if item[0] not in self._trees])
+
+    def _has(self, name: bytes, data: bytes, known: set[bytes]) -> bool:
+        return name in known and self._objects.holds(Digest(name), data)
+
+    def _append(self, new: Sequence[tuple[bytes, bytes]]) -> None:
+        """Write objects to the pack, each in whichever form is smaller."""
+        if not new:
+            return
+        written = []
+        for (name, data), frame in zip(new, frames([data for _name, data in new]), strict=True):
+            kept, full_size = (data, None) if frame is None else (frame, len(data))
+            self._rows.append((name, self._pack_bytes, len(kept), full_size))
+            self._pack_bytes += len(kept)
+            written.append(kept)
+        with self._own_files():
+            if self._pack is None:
+                self._pack = self._pack_path.open("xb", buffering=0)
+            _write_all(self._pack, b"".join(written))
 
     @contextmanager
     def _own_files(self) -> Iterator[None]:
@@ -191,10 +213,11 @@ def _read_up_to(source: BinaryIO, size: int) -> bytes:
     return b"".join(parts)
 
 
-def _write_all(target: io.FileIO, data: bytes) -> None:
+def _write_all(target: io.FileIO, data: bytes) -> int:
     rest = memoryview(data)
     while rest:
         rest = rest[target.write(rest) :]
+    return len(data)
 
 
 def make_durable(stream: BinaryIO) -> None:

@@ -20,7 +20,7 @@ _ASK_AGAIN_S: Final = 0.01
 
 _TABLES: Final[dict[str, dict[str, type]]] = {
     "packs": {"id": int, "name": str},
-    "objects": {"digest": bytes, "pack": int, "offset": int, "size": int},
+    "objects": {"digest": bytes, "pack": int, "offset": int, "size": int, "full_size": int},
     "records": {
         "key": bytes,
         "phase": str,
@@ -43,7 +43,10 @@ _MIGRATIONS: Final[dict[int, tuple[str, ...]]] = {
         "ALTER TABLE records ADD COLUMN used_on INTEGER",
         "CREATE TABLE evictions (recipe BLOB PRIMARY KEY, phase TEXT, evicted_at TEXT, rule TEXT)",
     ),
-    2: ("CREATE TABLE durations (work BLOB PRIMARY KEY, phase TEXT, seconds FLOAT, measured_on INTEGER)",),
+    2: (
+        "CREATE TABLE durations (work BLOB PRIMARY KEY, phase TEXT, seconds FLOAT, measured_on INTEGER)",
+        "ALTER TABLE objects ADD COLUMN full_size INTEGER",
+    ),
 }
 
 

@@ -8,13 +8,14 @@ import threading
 from collections import OrderedDict
 from contextlib import contextmanager, suppress
 from itertools import islice
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final, cast
 
 import attrs
 
 from reeval_build.digest import Digest, Domain
 from reeval_build.ports.objects import LostObjectError
-from reeval_build.stores.local.batch import LocalBatch
+from reeval_build.stores.local.batch import SMALL_BYTES, LocalBatch
+from reeval_build.stores.local.compression import Decompressing, GarbledError, decompressed
 from reeval_build.stores.local.database import StoreAccessError
 from reeval_build.stores.local.leases import raw
 
@@ -31,25 +32,30 @@ _OPEN_PACKS: Final = 32
 
 # A pack is known by its name: the number of one that is gone may be that of another one now.
 _LOCATE: Final = (
-    "SELECT packs.name, objects.offset, objects.size FROM objects LEFT JOIN packs ON packs.id = objects.pack"
-    " WHERE objects.digest = ?"
+    "SELECT packs.name, objects.offset, objects.size, objects.full_size"
+    " FROM objects LEFT JOIN packs ON packs.id = objects.pack WHERE objects.digest = ?"
 )
 
 
 @attrs.frozen
 class Place:
-    """Where an object is: in which pack, from where, and how long it is; no pack means a file of its own."""
+    """Where an object is: in which pack, from where, and how long it is there; no pack means a file of its own.
+
+    `full_size` is how many bytes an object has that is compressed, and None for others.
+    """
 
     pack: str | None
     offset: int
     size: int
+    full_size: int | None
 
 
 class LocalObjects:
     """The objects of a store directory.
 
     An object is found by a row of the database: in which pack it is, where, and how long it is; no pack means a
-    file of its own, `objects/ab/<64 hex>`. Bytes are durable before their row is there, so a process that is killed
+    file of its own, `objects/ab/<64 hex>`. Either may have a frame of zstd there; a digest is of what was kept.
+    Bytes are durable before their row is there, so a process that is killed
     leaves an object or none, and at worst bytes that nothing names.
     """
 
@@ -77,10 +83,10 @@ class LocalObjects:
                 continue
             except OSError as error:
                 raise StoreAccessError(self._root, error) from error
-            if domain.digest(data) != digest:
+            if data is None or domain.digest(data) != digest:
                 raise self._lost(digest, place.pack, "is corrupt")
             return data
-        with self._open_file(domain, digest) as stream:
+        with self._open_file(domain, digest, place) as stream:
             return stream.read()
 
     def peek(self, domain: Domain, digest: Digest) -> bytes | None:
@@ -89,8 +95,9 @@ class LocalObjects:
         try:
             if place is None:
                 return None
-            data = self.file_of(digest).read_bytes() if place.pack is None else self._read_pack(place)
-        except FileNotFoundError:
+            with self._raw(place, digest) as stream:
+                data = stream.read()
+        except (FileNotFoundError, GarbledError):
             return None
         except OSError as error:
             raise StoreAccessError(self._root, error) from error
@@ -111,6 +118,8 @@ class LocalObjects:
                         return None
         except FileNotFoundError:
             return "is missing"
+        except GarbledError:
+            return "is corrupt"
         except OSError as error:
             return f"cannot be read: {error.strerror}"
         return "is corrupt"
@@ -126,19 +135,24 @@ class LocalObjects:
 
     @contextmanager
     def _raw(self, place: Place, digest: Digest) -> Iterator[BinaryIO]:
+        """The bytes that are where an object should be. Raises GarbledError when they cannot be decompressed."""
         if place.pack is not None:
-            yield io.BytesIO(self._read_pack(place))
+            data = self._read_pack(place)
+            if data is None:
+                raise GarbledError
+            yield io.BytesIO(data)
             return
         with self.file_of(digest).open("rb") as stream:
-            yield stream
+            yield _content(stream, place)
 
     @contextmanager
     def open(self, domain: Domain, digest: Digest) -> Iterator[BinaryIO]:
         """See `ports.objects.Objects.open`."""
-        if self._locate(digest).pack is not None:
+        place = self._locate(digest)
+        if place.pack is not None:
             yield io.BytesIO(self.read(domain, digest))
             return
-        with self._open_file(domain, digest) as stream:
+        with self._open_file(domain, digest, place) as stream:
             yield stream
 
     def holds(self, digest: Digest, data: bytes) -> bool:
@@ -203,7 +217,8 @@ class LocalObjects:
             raise LostObjectError(digest, store=str(self._root), reason="is missing")
         return place
 
-    def _read_pack(self, place: Place) -> bytes:
+    def _read_pack(self, place: Place) -> bytes | None:
+        """What is in a pack; None when it cannot be decompressed."""
         assert place.pack is not None, "it is not in a file of its own"
         with self._guard:
             if place.pack not in self._packs:
@@ -211,10 +226,17 @@ class LocalObjects:
             self._packs.move_to_end(place.pack)
             while len(self._packs) > _OPEN_PACKS:
                 os.close(self._packs.popitem(last=False)[1])
-            return os.pread(self._packs[place.pack], place.size, place.offset)
+            data = os.pread(self._packs[place.pack], place.size, place.offset)
+        if place.full_size is None:
+            return data
+        try:
+            # What packs have is small: nothing else is a reason to make room.
+            return decompressed(data, place.full_size) if place.full_size <= SMALL_BYTES else None
+        except GarbledError:
+            return None
 
     @contextmanager
-    def _open_file(self, domain: Domain, digest: Digest) -> Iterator[BinaryIO]:
+    def _open_file(self, domain: Domain, digest: Digest, place: Place) -> Iterator[BinaryIO]:
         try:
             stream = self.file_of(digest).open("rb")
         except FileNotFoundError as error:
@@ -222,15 +244,18 @@ class LocalObjects:
         except OSError as error:
             raise StoreAccessError(self._root, error) from error
         with stream:
-            self._verify(domain, digest, stream)
-            yield stream
+            try:
+                self._verify(domain, digest, stream, place)
+                yield _content(stream, place)
+            except GarbledError as error:
+                self._set_aside(digest, stream)
+                raise self._lost(digest, None, "is corrupt") from error
 
-    def _verify(self, domain: Domain, digest: Digest, stream: BinaryIO) -> None:
+    def _verify(self, domain: Domain, digest: Digest, stream: BinaryIO, place: Place) -> None:
         if digest in self._verified:
             return
-        if domain.digest_stream(stream)[0] != digest:
-            self._set_aside(digest, stream)
-            raise self._lost(digest, None, "is corrupt")
+        if domain.digest_stream(_content(stream, place))[0] != digest:
+            raise GarbledError
         stream.seek(0)
         self._verified.add(digest)
 
@@ -254,3 +279,8 @@ class LocalObjects:
                     (digest.raw, pack),
                 )
         return LostObjectError(digest, store=str(self._root), reason=reason)
+
+
+def _content(stream: BinaryIO, place: Place) -> BinaryIO:
+    """What is in the file of an object."""
+    return stream if place.full_size is None else cast("BinaryIO", Decompressing(stream, place.full_size))
