@@ -11,13 +11,10 @@ import attrs
 
 from reeval_build.composition import Host, MadeEngines, Shelf, compose
 from reeval_build.errors import InfraError
-from reeval_build.execute.executor import Capacity, execute
-from reeval_build.execute.recording import keep_records
 from reeval_build.execute.resolve import resolve
 from reeval_build.model.cells import most_at_once
 from reeval_build.plan.outputs import SnapshotOutput, TreeOutput
 from reeval_build.plan.planner import plan
-from reeval_build.ports.events import ObjectLost
 from reeval_build.ports.objects import LostObjectError
 from reeval_build.stores.local import LocalStore
 
@@ -78,6 +75,9 @@ class App:
 
         What killed runs left in the store is removed first.
         """
+        from reeval_build.execute.executor import Capacity, execute
+        from reeval_build.execute.recording import keep_records
+
         self._remove_leftovers(discard)
         capacity = Capacity(jobs=self._jobs, sandboxes=most_at_once(planned.cell for planned in graph.cells))
         outcome = execute(graph, self._context, capacity=capacity, listen=listen, verify=verify, hold=hold)
@@ -129,6 +129,8 @@ class App:
 
         More than once, for other processes may be repairing the same.
         """
+        from reeval_build.ports.events import ObjectLost
+
         for _ in range(_REPAIRS):
             try:
                 return outcome, work(outcome)

@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-import attrs
-
+from reeval_build.content.mcp_file_set import McpFiles
 from reeval_build.content.mcp_secrets import McpConfigurationError, SecretTexts, bearer_variable
 from reeval_build.content.written import Plain, toml_tables, yaml_tables
 from reeval_build.model.mcp import McpServer, RemoteServer, StdioServer
 from reeval_build.model.secrets import Secret
-from reeval_build.paths import Destination, parse_destination
+from reeval_build.paths import parse_destination
 
 if TYPE_CHECKING:
     from reeval_build.model.harness_facts import Harness
@@ -22,18 +20,6 @@ if TYPE_CHECKING:
 Servers: TypeAlias = Mapping[str, McpServer]
 _BARE_NAME: Final = re.compile(r"[A-Za-z0-9_-]+")
 _GOOSE_TIMEOUT_S: Final = 300
-
-
-def _frozen(value: Mapping[Destination, bytes]) -> Mapping[Destination, bytes]:
-    return MappingProxyType(dict(value))
-
-
-@attrs.frozen(kw_only=True)
-class McpFiles:
-    """The files of a harness's MCP servers, and the variables they refer to, which its process must have."""
-
-    files: Mapping[Destination, bytes] = attrs.field(converter=_frozen)
-    variables: tuple[str, ...] = ()
 
 
 def mcp_files(servers: Servers, harness: Harness) -> McpFiles:

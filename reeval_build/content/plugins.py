@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import attrs
 
+from reeval_build.content.called import called_plugin
 from reeval_build.content.exclude import Exclusion
 from reeval_build.content.hooks import Hook
 from reeval_build.content.manifest import MANIFEST, Manifest, read_manifest
@@ -23,17 +24,14 @@ from reeval_build.content.material import (
 )
 from reeval_build.content.narrowed import Narrowing
 from reeval_build.content.plugin_parts import Inventory, InventoryReader, Item
-from reeval_build.content.problems import ContentError, listed, shown
+from reeval_build.content.problems import ContentError, listed
 from reeval_build.digest import Digest
 from reeval_build.model.harnesses import HARNESSES
 from reeval_build.model.mcp import McpServer
 from reeval_build.model.plugins import (
     PLUGIN_PARTS,
-    GitPlugin,
     LocalPlugin,
     MarketplacePlugin,
-    NpmMarketplace,
-    NpmPlugin,
     PluginPart,
     PluginSource,
 )
@@ -75,21 +73,6 @@ class PluginContents:
     has_apps: bool
     is_built: bool
     warnings: tuple[str, ...] = attrs.field(default=(), eq=False)
-
-
-def called_plugin(source: PluginSource) -> str:
-    """A source as its author wrote it."""
-    match source:
-        case LocalPlugin():
-            written = source.path
-        case GitPlugin():
-            written = source.repo
-        case NpmPlugin():
-            written = source.spec
-        case MarketplacePlugin():
-            place = source.marketplace
-            written = f"{source.name}@" + (f"npm:{place.spec}" if isinstance(place, NpmMarketplace) else place.repo)
-    return f'plugin.{source.source}("{shown(written)}")'
 
 
 def plugin_root(name: str, home: str) -> str:

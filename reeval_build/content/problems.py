@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import Final
 
 from reeval_build.errors import InfraError
@@ -37,6 +36,12 @@ def listed(names: object, *, none: str = "none", near: str | None = None) -> str
     texts = sorted(shown(str(name)) for name in names)
     if len(texts) <= _MOST:
         return ", ".join(texts) or none
-    first = [] if near is None else get_close_matches(near[:80], texts)
+    first = [] if near is None else _close(near, texts)
     texts = [*first, *(text for text in texts if text not in first)]
     return f"{', '.join(texts[:_MOST])} and {len(texts) - _MOST} more"
+
+
+def _close(near: str, texts: list[str]) -> list[str]:
+    from difflib import get_close_matches  # noqa: PLC0415 - only for who misspelt one of many
+
+    return get_close_matches(near[:80], texts)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final, Literal
 import attrs
 
 from reeval_build.content.problems import listed, shown
-from reeval_build.content.runners import Registries, may_fetch, server_runner, text_runner
+from reeval_build.content.registries import Registries
+from reeval_build.content.runners import may_fetch, server_runner, text_runner
 from reeval_build.model.egress import Egress
 from reeval_build.model.harness_facts import Harness
 from reeval_build.model.mcp import McpServer, RemoteServer, StdioServer

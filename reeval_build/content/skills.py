@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 import attrs
 
+from reeval_build.content.called import FetchedSkills, called_skills
 from reeval_build.content.exclude import Exclusion
 from reeval_build.content.material import Material, directory_at, find, is_directory, is_file, relative_parts
 from reeval_build.content.problems import ContentError, listed, shown
@@ -20,8 +21,6 @@ from reeval_build.tree.directory import Kind, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-FetchedSkills: TypeAlias = LocalSkills | GitSkills | NpmSkills | RegistrySkill
 
 _SKILLS: Final = (b"skills",)
 _REGISTRY_ID: Final = re.compile(r"([A-Za-z0-9][A-Za-z0-9-]*)/([A-Za-z0-9._-]+)@([^\s@/]+)")
@@ -61,20 +60,6 @@ def registry_address(identifier: str) -> RegistryAddress:
     return RegistryAddress(owner=match[1], repository=match[2].removesuffix(".git"), skill=match[3])
 
 
-def called(source: FetchedSkills) -> str:
-    """A source as its author wrote it."""
-    match source:
-        case LocalSkills():
-            written = source.path
-        case GitSkills():
-            written = source.repo
-        case NpmSkills():
-            written = source.spec
-        case RegistrySkill():
-            written = source.id
-    return f'skill.{source.source}("{shown(written)}")'
-
-
 def find_skills(
     source: FetchedSkills, tree: Digest, material: Material, *, directory_name: str | None = None
 ) -> FoundSkills:
@@ -87,7 +72,7 @@ def find_skills(
             is not there. A malformed skill that `only` leaves out is no error.
         PlanError: for a registry id of the wrong form.
     """
-    where = called(source)
+    where = called_skills(source)
     try:
         place, directories = _searched(source, tree, material, where, directory_name)
     except ContentError as error:

@@ -9,7 +9,6 @@ import attrs
 
 from reeval_build.digest import Digest
 from reeval_build.errors import CancelledError
-from reeval_build.execute.phases import PrivateOutput, perform
 from reeval_build.execute.twins import placed_twins
 from reeval_build.plan.graph import content_key, work_key
 from reeval_build.plan.outputs import Output, content_of
@@ -105,6 +104,8 @@ class Builder:
         return lambda owner: self._listen(NodeWaiting(node=node, owner=owner))
 
     def _perform(self, node: Node, inputs: Mapping[str, Output], context: Context, log_name: Digest) -> Built:
+        from reeval_build.execute.phases import PrivateOutput, perform  # noqa: PLC0415 - only when something is done
+
         assert node.work is not None, "a broken node is never begun"
         if self._context.cancel.is_set():
             raise CancelledError

@@ -11,7 +11,6 @@ from reeval_build.digest import BLOB
 from reeval_build.errors import InfraError
 from reeval_build.execute import trees
 from reeval_build.execute.commands import StepCommand, run_step
-from reeval_build.execute.contents import place_plugin, place_skills
 from reeval_build.execute.failures import StepFailedError
 from reeval_build.execute.inputs import merged, narrowed
 from reeval_build.execute.leaks import Leak, keep_delta
@@ -103,8 +102,12 @@ def _make_tree(work: TreeWork, inputs: Mapping[str, Output], context: Context) -
         case SourceWork():
             return TreeOutput(workspace=read_source(work.source, context))
         case SkillsWork():
+            from reeval_build.execute.skills import place_skills
+
             return place_skills(work, inputs, context.objects)
         case PluginWork():
+            from reeval_build.execute.plugins import place_plugin
+
             return place_plugin(work, inputs, context.objects)
 
 

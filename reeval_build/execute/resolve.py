@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reeval_build.content.runners import NO_REGISTRIES, Registries
+from reeval_build.content.registries import NO_REGISTRIES, Registries
 from reeval_build.execute.questions import Questions
-from reeval_build.execute.resolve_contents import resolve_plugins, resolve_skills
 from reeval_build.model.plugins import LocalPlugin
 from reeval_build.model.spec import HostFile
 from reeval_build.plan.resolution import Resolution, base_name, home_of
@@ -14,13 +13,16 @@ from reeval_build.plan.secrets import host_variables
 from reeval_build.plan.servers import server_variables
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
+    from reeval_build.errors import InfraError
     from reeval_build.execute.context import Context
     from reeval_build.model.cells import Cell
+    from reeval_build.model.plugins import PluginSource
+    from reeval_build.model.skills import SkillSource
     from reeval_build.model.spec import FileContent, Sandbox
     from reeval_build.plan.record import CellRecord
-    from reeval_build.plan.resolution import Base
+    from reeval_build.plan.resolution import Base, ResolvedPlugin, ResolvedSkills
     from reeval_build.state.state import Layout
 
 
@@ -48,12 +50,32 @@ def resolve(cells: Iterable[Cell], context: Context, *, jobs: int) -> Resolution
         layouts=layouts,
         workspaces=ask(workspaces, context.git.resolve),
         files=ask(paths, context.host_files.read),
-        skills=resolve_skills(skills, context, ask),
-        plugins=resolve_plugins(plugins, context, ask),
+        skills=_resolve_skills(skills, context, ask),
+        plugins=_resolve_plugins(plugins, context, ask),
         earlier=_earlier(cells, context),
         registries=_registries() if plugins else NO_REGISTRIES,
         variables=frozenset(variable for cell in cells for variable in _variables(cell)) & context.variables.keys(),
     )
+
+
+def _resolve_skills(
+    skills: list[SkillSource], context: Context, ask: Questions
+) -> Mapping[SkillSource, ResolvedSkills | InfraError]:
+    if not skills:
+        return {}
+    from reeval_build.execute.resolve_skills import resolve_skills
+
+    return resolve_skills(skills, context, ask)
+
+
+def _resolve_plugins(
+    plugins: list[tuple[PluginSource, str]], context: Context, ask: Questions
+) -> Mapping[tuple[PluginSource, str], ResolvedPlugin | InfraError]:
+    if not plugins:
+        return {}
+    from reeval_build.execute.resolve_plugins import resolve_plugins
+
+    return resolve_plugins(plugins, context, ask)
 
 
 def _resolve_base(sandbox: Sandbox, context: Context) -> Base:
@@ -83,6 +105,6 @@ def _contents(cell: Cell) -> Iterator[FileContent]:
 
 
 def _registries() -> Registries:
-    from reeval_python import DEFAULT_EGRESS_ALLOW  # noqa: PLC0415 - only for who has plugins
+    from reeval_python import DEFAULT_EGRESS_ALLOW
 
     return Registries.of(DEFAULT_EGRESS_ALLOW)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from decimal import Decimal
 from typing import Final
 
 # What the options of Docker's own client take: `512m`, `1.5G`, `4gb`, `4GiB`, `4096`. Every unit is a power of 1024.
@@ -20,7 +19,9 @@ def size_bytes(value: object) -> int | None:
         case int():
             return value if value >= 0 else None
         case str() if found := _TEXT.fullmatch(value):
-            return int(Decimal(found[1]) * _UNITS.get((found[2] or "").lower(), 1))
+            whole, _point, part = found[1].partition(".")
+            unit: int = _UNITS.get((found[2] or "").lower(), 1)
+            return int(whole + part) * unit // int("1" + "0" * len(part))
         case _:
             return None
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
-from reeval_build.content.plugins import called_plugin
+from reeval_build.content.called import called_plugin
 from reeval_build.digest import BLOB
 from reeval_build.errors import InfraError
 from reeval_build.model.mcp import RemoteServer, StdioServer
@@ -30,7 +30,7 @@ from reeval_build.plan.work import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from reeval_build.content.mcp_files import McpFiles
+    from reeval_build.content.mcp_file_set import McpFiles
     from reeval_build.content.plugins import PluginContents
     from reeval_build.model.cells import Cell
     from reeval_build.model.harness_facts import Harness

@@ -8,13 +8,9 @@ from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 import attrs
 
-from reeval_build.content.mcp_files import McpFiles, mcp_files
-from reeval_build.content.mcp_secrets import McpConfigurationError
-from reeval_build.content.plugins import called_plugin
+from reeval_build.content.called import called_plugin, called_skills
+from reeval_build.content.mcp_file_set import McpFiles
 from reeval_build.content.problems import ContentError, shown
-from reeval_build.content.refusals import Surroundings, refusals
-from reeval_build.content.skill_file import FoundSkill
-from reeval_build.content.skills import called
 from reeval_build.errors import InfraError
 from reeval_build.model.egress import automatic_hosts
 from reeval_build.model.mcp import McpServer
@@ -22,7 +18,7 @@ from reeval_build.model.merge import overrides
 from reeval_build.model.named import Named, NamesMerged, SameNameError, merge_by_name
 from reeval_build.model.plugins import LocalPlugin, PluginSource
 from reeval_build.model.secrets import Secret
-from reeval_build.model.skills import InlineSkill, SkillSource
+from reeval_build.model.skills import SkillSource
 from reeval_build.plan.resolution import ResolvedPlugin, ResolvedSkills, home_of
 from reeval_build.plan.servers import ServerSecret, settle_servers
 
@@ -30,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from reeval_build.content.plugins import PluginContents
+    from reeval_build.content.skill_file import FoundSkill
     from reeval_build.model.cells import Cell
     from reeval_build.plan.resolution import Resolution
 
@@ -147,6 +144,10 @@ class _Reader:
         self, plugins: NamesMerged[NamedPlugin], servers: Mapping[str, McpServer]
     ) -> NamesMerged[NamedPlugin] | InfraError:
         """The plugins, or why one that was fetched cannot be placed; local ones stop the plan."""
+        if not plugins.values:
+            return plugins
+        from reeval_build.content.refusals import Surroundings, refusals
+
         around = Surroundings(
             harness=self._cell.harness,
             sandbox=self._cell.sandbox.kind,
@@ -164,6 +165,11 @@ class _Reader:
 
     def _mcp(self, servers: Mapping[str, McpServer]) -> McpFiles | InfraError:
         """The files of the servers. A harness reads their variables from its own, which are those of the cell, too."""
+        if not servers:
+            return NO_MCP
+        from reeval_build.content.mcp_files import mcp_files
+        from reeval_build.content.mcp_secrets import McpConfigurationError
+
         try:
             files = mcp_files(servers, self._cell.harness)
         except McpConfigurationError as error:
@@ -239,8 +245,3 @@ def _merged(
 def _is_passed_on(secret: Secret, variable: str) -> bool:
     """Whether an agent has in its variable what the host has in its variable of the same name."""
     return attrs.evolve(secret, optional=False) in {Secret(), Secret(name=variable)}
-
-
-def called_skills(source: SkillSource) -> str:
-    """A source of skills as its author wrote it."""
-    return f'skill.inline("{source.name}")' if isinstance(source, InlineSkill) else called(source)

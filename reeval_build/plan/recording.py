@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Literal
 
 import attrs
 
-from reeval_build.content.plugins import called_plugin
+from reeval_build.content.called import called_plugin, called_skills
 from reeval_build.errors import InfraError
 from reeval_build.model.egress import AllowHosts
 from reeval_build.model.mcp import McpServer, StdioServer
-from reeval_build.plan.contents import called_skills
 from reeval_build.plan.outputs import content_of
 from reeval_build.plan.record import (
     CellRecord,

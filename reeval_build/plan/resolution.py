@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from reeval_build.content.marketplaces import MarketplaceEntry
-from reeval_build.content.plugins import PluginContents
-from reeval_build.content.runners import NO_REGISTRIES, Registries
-from reeval_build.content.skills import FoundSkills
+from reeval_build.content.registries import NO_REGISTRIES, Registries
 from reeval_build.digest import Digest
 from reeval_build.errors import InfraError
 from reeval_build.model.plugins import PluginSource
 from reeval_build.model.skills import SkillSource
 from reeval_build.model.spec import DockerSandbox, GitWorkspace
 from reeval_build.paths import Parts
-from reeval_build.plan.record import CellRecord
 from reeval_build.plan.sources import LocalDirectory, Package, SourceKind, SourceRequest
 from reeval_build.state.state import Layout
 
 if TYPE_CHECKING:
+    from reeval_build.content.marketplaces import MarketplaceEntry
+    from reeval_build.content.plugins import PluginContents
+    from reeval_build.content.skills import FoundSkills
     from reeval_build.model.spec import Sandbox
+    from reeval_build.plan.record import CellRecord
 
 
 @attrs.frozen

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import attrs
 
-from reeval_build.content.marketplaces import InPackage, InRepository, MarketplaceEntry
-from reeval_build.content.skills import FetchedSkills, registry_address
 from reeval_build.model.plugins import (
     GitMarketplace,
     GitPlugin,
@@ -19,6 +17,10 @@ from reeval_build.model.plugins import (
 )
 from reeval_build.model.skills import GitSkills, LocalSkills, NpmSkills, RegistrySkill
 from reeval_build.model.spec import GitWorkspace
+
+if TYPE_CHECKING:
+    from reeval_build.content.called import FetchedSkills
+    from reeval_build.content.marketplaces import MarketplaceEntry
 
 SourceKind: TypeAlias = Literal["git", "npm", "local"]
 
@@ -51,6 +53,8 @@ def skills_request(source: FetchedSkills) -> SourceRequest:
         case NpmSkills():
             return Package(spec=source.spec)
         case RegistrySkill():
+            from reeval_build.content.skills import registry_address
+
             url = registry_address(source.id).url
             return GitWorkspace(repo=source.id, url=url, ref=source.version, helper="skill.registry")
 
@@ -74,6 +78,8 @@ def plugin_request(source: PluginSource) -> SourceRequest:
 
 def entry_request(entry: MarketplaceEntry) -> SourceRequest | None:
     """What is fetched for the plugin of an entry; None when it is in the marketplace itself."""
+    from reeval_build.content.marketplaces import InPackage, InRepository
+
     match entry.source:
         case InPackage(spec=spec, registry=registry):
             return Package(spec=spec, registry=registry)

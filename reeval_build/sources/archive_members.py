@@ -15,10 +15,14 @@ from typing import TYPE_CHECKING, BinaryIO, Final, cast
 
 import attrs
 
+from reeval_build.sources.limits import GENEROUS
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from typing_extensions import Buffer
+
+    from reeval_build.sources.limits import Limits
 
 _BLOCK_BYTES: Final = 512
 _END: Final = bytes(_BLOCK_BYTES)
@@ -87,18 +91,6 @@ class Member:
     size: int
     executable: bool
     target: bytes
-
-
-@attrs.frozen(kw_only=True)
-class Limits:
-    """How much may be in an archive. Headers count for both, so that an archive of nothing else ends, too."""
-
-    unpacked_bytes: int = 4 * 1024**3
-    members: int = 250_000
-
-
-GENEROUS: Final = Limits()
-"""More than anything that is meant to be used."""
 
 
 def members(archive: BinaryIO, limits: Limits = GENEROUS) -> Iterator[tuple[Member, BinaryIO]]:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 from reeval_build.digest import BLOB, TREE
 from reeval_build.errors import InfraError
 from reeval_build.paths import PathError, check_link, display, split
-from reeval_build.sources.archive_members import GENEROUS, Limits, Member, MemberKind, TarError, TooMuchError, members
+from reeval_build.sources.archive_members import Member, MemberKind, TarError, TooMuchError, members
+from reeval_build.sources.limits import GENEROUS, MAX_DEPTH, Limits
 from reeval_build.tree.directory import Entry, Kind, encode
 from reeval_build.tree.draft import Draft
 
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
     from reeval_build.digest import Digest
     from reeval_build.paths import Parts
     from reeval_build.ports.objects import Batch
-
-MAX_DEPTH: Final = 255
-"""How deep directories may be: deeper than any project, and as deep as in git workspaces."""
 
 MAX_ARCHIVE_BYTES: Final = 1024**3
 """How large an archive itself may be."""

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final, cast
 from reeval_build.digest import BLOB, DIGEST_BYTES, TREE, Digest
 from reeval_build.paths import PathError, check_link, check_name, display
 from reeval_build.ports.sources import IdentifiedTree
-from reeval_build.sources.archive_members import GENEROUS, Limits
-from reeval_build.sources.archives import MAX_DEPTH
+from reeval_build.sources.limits import GENEROUS, MAX_DEPTH, Limits
 from reeval_build.sources.local_listing import Listing
 from reeval_build.sources.local_place import Content, LocalEntryError, LocalTreeError, NoLocalTreeError, Place
 from reeval_build.sources.steady import ChangedError, read_steadily, version

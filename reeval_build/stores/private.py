@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
@@ -61,7 +60,10 @@ class PrivateObjects:
             if self._store is not None:
                 self._store.close()
                 self._store = None
-        shutil.rmtree(self._root, ignore_errors=True)
+        if self._root.exists():
+            import shutil  # noqa: PLC0415 - only for who has something private
+
+            shutil.rmtree(self._root, ignore_errors=True)
 
     def _holding(self, digest: Digest) -> LocalStore:
         if self._store is None:

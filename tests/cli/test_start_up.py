@@ -29,6 +29,11 @@ READING: Final = frozenset(
 # What only a command in a sandbox needs, and what only it, git or files of the host need.
 FOR_SANDBOXES: Final = frozenset({"reeval_build.execute.attempt", "reeval_build.execute.ignore"})
 FOR_SOMETHING: Final = frozenset({"ctypes", "hashlib", "random", "secrets", "tempfile"})
+# What writes and reads records of cells, runs commands, or reads archives, skills and plugins.
+FOR_WORK: Final = frozenset(
+    {"cattrs", "gzip", "shutil", "socket", "subprocess", "yaml", "reeval_build.engines.fake.restore"}
+)
+FOR_CONTENTS: Final = frozenset({"content.skills", "content.plugins", "content.marketplaces", "content.mcp_files"})
 
 
 def imported(done: Done) -> set[str]:
@@ -93,4 +98,18 @@ def test_without_a_workspace_git_is_not_imported_nor_what_only_builds_need(
     modules = imported(reeval("build", env={"PYTHONPROFILEIMPORTTIME": "1"}))
 
     assert "pygit2" not in others(modules)
-    assert not modules & (FOR_SANDBOXES | FOR_SOMETHING)
+    assert not modules & (FOR_SANDBOXES | FOR_SOMETHING | FOR_WORK)
+    assert not modules & {f"reeval_build.{module}" for module in FOR_CONTENTS}
+
+
+def test_a_plan_of_skills_that_are_known_imports_no_yaml_and_nothing_that_builds(
+    project: Project, reeval: ReevalBuild
+) -> None:
+    project.write("skills/one/SKILL.md", "---\ndescription: Does it.\n---\n")
+    project.define('one = define_environment("one", {"sandbox": fake_sandbox(), "skills": [skill.local("./skills")]})')
+    reeval("graph")
+
+    modules = imported(reeval("graph", env={"PYTHONPROFILEIMPORTTIME": "1"}))
+
+    assert "reeval_build.content.skills" in modules
+    assert not modules & (FOR_SANDBOXES | FOR_WORK | {"reeval_build.execute.executor", "reeval_build.content.plugins"})

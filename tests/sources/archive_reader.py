@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
-from reeval_build.sources.archive_members import Limits
 from reeval_build.sources.archives import read_archive
+from reeval_build.sources.limits import Limits
 from tests.sources.trees import show
 
 if TYPE_CHECKING:

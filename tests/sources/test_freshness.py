@@ -10,10 +10,10 @@ import attrs
 import pytest
 
 from reeval_build.digest import BLOB
-from reeval_build.sources.archive_members import Limits
 from reeval_build.sources.file_systems import TRUSTED, kind_of
 from reeval_build.sources.freshness import Freshness, row_of
 from reeval_build.sources.host_files import HostFileReader
+from reeval_build.sources.limits import Limits
 from reeval_build.sources.local_place import LocalTreeError
 from reeval_build.sources.local_trees import LocalDirectories
 from reeval_build.stores.unread_stats import UnreadStats

@@ -8,11 +8,11 @@ import pytest
 
 from reeval_build import directory
 from reeval_build.errors import DefinitionError
-from reeval_build.sources.archive_members import Limits
 from reeval_build.sources.git import GitRepositories
 from reeval_build.sources.git_errors import HugeRepositoryError
 from reeval_build.sources.git_limits import GitLimits
 from reeval_build.sources.host_files import HostFileError, HostFileReader
+from reeval_build.sources.limits import Limits
 from reeval_build.sources.local_place import LocalTreeError
 from reeval_build.sources.local_trees import LocalDirectories
 from reeval_build.sources.npm_errors import NpmPackageError

@@ -11,10 +11,6 @@ from typing import TYPE_CHECKING, Final
 
 from reeval_build import canon
 from reeval_build.digest import Domain
-from reeval_build.engines.fake.processes import encoded, run
-from reeval_build.engines.fake.removal import remove
-from reeval_build.engines.fake.restore import Restored, restore
-from reeval_build.engines.fake.scan import scan
 from reeval_build.model.start_options import UNLIMITED
 from reeval_build.plan.resolution import Base
 from reeval_build.state.state import Layout
@@ -23,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import BinaryIO
 
+    from reeval_build.engines.fake.restore import Restored
     from reeval_build.model.spec import Sandbox as SandboxSpec
     from reeval_build.model.start_options import StartOptions
     from reeval_build.ports.engine import Cancellation
@@ -69,7 +66,10 @@ class FakeEngine:
     @contextmanager
     def start(self, state: State, *, options: StartOptions = UNLIMITED, cancel: Cancellation) -> Iterator[FakeSandbox]:
         """See `ports.engine.Engine.start`. Of the options only the directory is heeded."""
-        import tempfile  # noqa: PLC0415 - it brings much that a build with nothing to do has no use for
+        import tempfile
+
+        from reeval_build.engines.fake.removal import remove
+        from reeval_build.engines.fake.restore import restore
 
         above = self._scratch if options.directory is None else self._scratch_in(Path(options.directory))
         directory = Path(tempfile.mkdtemp(prefix="fake-", dir=above)).resolve()
@@ -100,6 +100,8 @@ class FakeSandbox:
         timeout_s: float | None = None,
     ) -> int:
         """See `ports.engine.Sandbox.execute`."""
+        from reeval_build.engines.fake.processes import encoded, run
+
         workspace = os.path.join(os.fsencode(self._directory), *_LAYOUT.workspace)
         home = self._directory / os.fsdecode(_LAYOUT.home[0])
         surroundings = {
@@ -126,4 +128,6 @@ class FakeSandbox:
 
     def capture(self, batch: Batch) -> tuple[DeltaEntry, ...]:
         """See `ports.engine.Sandbox.capture`. No process is left to end: `execute` has seen to it."""
+        from reeval_build.engines.fake.scan import scan
+
         return scan(os.fsencode(self._directory), _PLACES, self._restored, batch)

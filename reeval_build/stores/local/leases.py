@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import socket
 import threading
 from collections import Counter
 from contextlib import contextmanager, suppress
@@ -88,7 +87,7 @@ class _LeaseFile:
         return False
 
     def _make(self) -> tuple[Path, int, int]:
-        head = f"process {os.getpid()} on {socket.gethostname()}\n".encode()
+        head = f"process {os.getpid()} on {os.uname().nodename}\n".encode()
         while True:
             path = self._directory / f"{os.getpid()}-{os.urandom(4).hex()}"
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import socket
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
@@ -72,7 +71,7 @@ def _acquire(path: Path, cancel: Cancellation, waiting: Callable[[str], None]) -
 
 
 def _this_process() -> str:
-    return f"process {os.getpid()} on {socket.gethostname()}"
+    return f"process {os.getpid()} on {os.uname().nodename}"
 
 
 def _holder(written: str) -> str:

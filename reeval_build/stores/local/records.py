@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 import attrs
-import cattrs
-from cattrs.strategies import configure_tagged_union
 
 from reeval_build import canon
 from reeval_build.digest import Digest, Domain
 from reeval_build.errors import InfraError
-from reeval_build.plan.outputs import Output
-from reeval_build.plan.record import CellRecord
 from reeval_build.ports.records import Record
-from reeval_build.state.state import Delta
 from reeval_build.stores.local.locks import exclusive
+from reeval_build.stores.local.outputs import cell_of, cell_text, output_of, output_text
 
 if TYPE_CHECKING:
     import sqlite3
@@ -28,6 +23,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
+    from reeval_build.plan.record import CellRecord
     from reeval_build.ports.engine import Cancellation
     from reeval_build.stores.local.database import Database
     from reeval_build.stores.local.leases import Leases
@@ -39,20 +35,6 @@ _LOOK_UP_AT_ONCE: Final = 500
 # Where the columns of a record begin in what is looked up by recipe keys.
 _KEY: Final = 2
 _DAY_S: Final = 24 * 60 * 60
-
-
-def _make_converter() -> cattrs.Converter:
-    converter = cattrs.Converter(forbid_extra_keys=True)
-    converter.register_unstructure_hook(Digest, lambda digest: digest.hex)
-    converter.register_structure_hook(Digest, lambda text, _type: Digest.parse(text))
-    converter.register_unstructure_hook(bytes, lambda data: data.hex())
-    converter.register_structure_hook(bytes, lambda text, _type: bytes.fromhex(text))
-    configure_tagged_union(Delta, converter)
-    configure_tagged_union(Output, converter)
-    return converter
-
-
-_CONVERTER: Final = _make_converter()
 
 
 @attrs.frozen(kw_only=True)
@@ -112,7 +94,7 @@ class LocalRecords:
 
     def publish(self, record: Record, *, recipe: Digest, work: Digest | None = None) -> None:
         """See `ports.records.Records.publish`."""
-        output = json.dumps(_CONVERTER.unstructure(record.output, Output), sort_keys=True)
+        output = output_text(record.output)
         # The path of a store may be any bytes.
         log = None if record.log is None else os.fsencode(record.log)
         row = (record.key.raw, record.phase, output, record.material, record.seconds, log)
@@ -197,27 +179,27 @@ class LocalRecords:
 
     def keep_cell(self, record: CellRecord) -> None:
         """See `ports.records.Records.keep_cell`. A record that says the same is not written again."""
-        if self.cell(Digest.parse(record.key)) == record:
+        key, text = Digest.parse(record.key).raw, cell_text(record)
+        if self._cell("WHERE key = ?", key) == text:
             return
-        row = (Digest.parse(record.key).raw, record.name, json.dumps(_CONVERTER.unstructure(record)), now())
+        row = (key, record.name, text, now())
         with self._database.writing() as connection:
             connection.execute("INSERT OR REPLACE INTO cells (key, name, record, built_at) VALUES (?, ?, ?, ?)", row)
 
     def cell(self, key: Digest) -> CellRecord | None:
         """See `ports.records.Records.cell`."""
-        return self._cell("WHERE key = ?", key.raw)
+        text = self._cell("WHERE key = ?", key.raw)
+        return None if text is None else cell_of(text)
 
     def last_cell(self, name: str) -> CellRecord | None:
         """See `ports.records.Records.last_cell`."""
-        return self._cell("WHERE name = ? ORDER BY built_at DESC, rowid DESC LIMIT 1", name)
+        text = self._cell("WHERE name = ? ORDER BY built_at DESC, rowid DESC LIMIT 1", name)
+        return None if text is None else cell_of(text)
 
-    def _cell(self, where: str, value: bytes | str) -> CellRecord | None:
+    def _cell(self, where: str, value: bytes | str) -> str | None:
         with self._database.errors():
             row = self._database.connection.execute(f"SELECT record FROM cells {where}", (value,)).fetchone()  # noqa: S608 - ours
-        try:
-            return None if row is None else _CONVERTER.structure(json.loads(row[0]), CellRecord)
-        except (ValueError, cattrs.BaseValidationError):
-            return None
+        return None if row is None else row[0]
 
     def exclusive(
         self, key: Digest, *, cancel: Cancellation, waiting: Callable[[str], None]
@@ -268,7 +250,7 @@ def _record(row: tuple[bytes, str, str, bytes, float, bytes | None, bytes]) -> R
     return Record(
         key=Digest(key),
         phase=phase,
-        output=_CONVERTER.structure(json.loads(output), cast("type[Output]", Output)),
+        output=output_of(output),
         material=material,
         seconds=seconds,
         log=None if log is None else os.fsdecode(log),

@@ -7,7 +7,7 @@ import pytest
 
 from reeval_build.content.plugins import PluginContents, find_plugin
 from reeval_build.content.refusals import Surroundings, host_variables, refusals
-from reeval_build.content.runners import Registries
+from reeval_build.content.registries import Registries
 from reeval_build.model.egress import AllowHosts
 from reeval_build.model.mcp import RemoteServer, StdioServer
 from reeval_build.model.plugins import PLUGIN_PARTS, LocalPlugin, PluginBuild

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from reeval_build.content.runners import Registries, may_fetch, server_runner, text_runner
+from reeval_build.content.registries import Registries
+from reeval_build.content.runners import may_fetch, server_runner, text_runner
 from reeval_build.model.egress import AllowHosts
 from reeval_build.model.mcp import RemoteServer, StdioServer
 
