@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING, Any
 import machine
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from measuring import Comparison, Times
 
 
-def as_text(comparison: Comparison) -> str:
-    """The times of a comparison, and how they relate."""
+def as_text(comparison: Comparison, accepted: Mapping[str, Any] | None = None) -> str:
+    """The times of a comparison, and how they relate; beside each ratio that of the run that was `accepted`."""
+    before = {peer["name"]: f" (accepted: {peer['ratio']:.2f})" for peer in (accepted or {}).get("peers", ())}
     ours, rounds = comparison.ours, len(comparison.ours.seconds)
     lines = [f"{comparison.question} ({rounds} rounds)", _line(ours)]
     for peer in comparison.peers:
-        lines += [f"{_line(peer)}   ratio {ours.p50_s / peer.p50_s:.2f}"]
+        lines += [f"{_line(peer)}   ratio {ours.p50_s / peer.p50_s:.2f}{before.get(peer.name, '')}"]
     if comparison.goal_s is not None:
         verdict = "met" if ours.p50_s < comparison.goal_s else "missed"
         lines.append(f"  goal: p50 under {comparison.goal_s * 1000:.0f} ms: {verdict}")
@@ -30,18 +33,18 @@ def _line(times: Times) -> str:
 
 
 def as_json(comparison: Comparison) -> dict[str, Any]:
-    """The same, with every round."""
+    """The same, to keep."""
+    ours = comparison.ours
     return {
-        "question": comparison.question,
         "machine": machine.describe(),
         "load": round(machine.load(), 1),
+        "rounds": len(ours.seconds),
         "goal_s": comparison.goal_s,
         "goal_ratio": comparison.goal_ratio,
-        "ours": _times(comparison.ours),
-        "peers": [{**_times(peer), "ratio": round(comparison.ours.p50_s / peer.p50_s, 3)} for peer in comparison.peers],
+        "ours": _times(ours),
+        "peers": [{**_times(peer), "ratio": round(ours.p50_s / peer.p50_s, 3)} for peer in comparison.peers],
     }
 
 
 def _times(times: Times) -> dict[str, Any]:
-    rounds = [round(seconds, 4) for seconds in times.seconds]
-    return {"name": times.name, "p50_s": round(times.p50_s, 4), "p95_s": round(times.p95_s, 4), "rounds_s": rounds}
+    return {"name": times.name, "p50_s": round(times.p50_s, 4), "p95_s": round(times.p95_s, 4)}

@@ -12,7 +12,7 @@ import json
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -23,16 +23,33 @@ import machine
 import noop
 import report
 import startup
+import steps
 from engines import NoDockerError, docker
 from installed import install
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
+    from builders import Docker
     from installed import Installation
     from measuring import Comparison
 
-RESULTS = Path(__file__).with_name("results")
+# What each benchmark measures, and in how many rounds when nobody says: many of what is quick, few of what builds.
+ALONE: dict[str, Callable[[Installation, Path, int | None], Iterable[Comparison]]] = {
+    "startup": lambda program, at, rounds: [startup.compare(program, at, rounds=rounds or 20)],
+    "noop-fake": lambda program, at, rounds: [noop.compare_on_fake(program, at, rounds=rounds or 20)],
+    "freshness": lambda program, at, rounds: freshness.compare(program, at, rounds=rounds or 10),
+    "plan": lambda program, at, rounds: cells.compare_plans(program, at, rounds=rounds or 5),
+    "steps": lambda program, at, rounds: [steps.compare(program, at, rounds=rounds or 5)],
+}
+ON_DOCKER: dict[str, Callable[[Installation, Docker, Path, int | None], Iterable[Comparison]]] = {
+    "noop-docker": lambda program, engine, at, rounds: [
+        noop.compare_on_docker(program, engine, at, rounds=rounds or 20)
+    ],
+    "cells": lambda program, engine, at, rounds: cells.compare_builds(program, engine, at, rounds=rounds or 10),
+    "builds": lambda program, engine, at, rounds: builds.compare(program, engine, at, rounds=rounds or 3),
+}
+BASELINE = Path(__file__).with_name("baseline.json")
 
 
 def main() -> None:
@@ -42,50 +59,44 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="reeval-build-benchmarks-", ignore_cleanup_errors=True) as name:
         directory = Path(name)
         installation = install(directory)
+        accepted = _accepted()
         for comparison in _compare(options, installation, directory):
-            print(f"\n{report.as_text(comparison)}", flush=True)
-            if options.save:
-                _save(comparison)
+            print(f"\n{report.as_text(comparison, accepted.get(comparison.question))}", flush=True)
+            if options.accept:
+                _accept(comparison)
 
 
 def _compare(options: argparse.Namespace, installation: Installation, directory: Path) -> Iterator[Comparison]:
-    quick, slow = options.rounds or 20, options.rounds or 3
-    if "startup" in options.chosen:
-        yield startup.compare(installation, directory, rounds=quick)
-    if "noop-fake" in options.chosen:
-        yield noop.compare_on_fake(installation, directory, rounds=quick)
-    if "freshness" in options.chosen:
-        yield from freshness.compare(installation, directory, rounds=options.rounds or 10)
-    if "plan" in options.chosen:
-        yield cells.compare_plans(installation, directory, rounds=options.rounds or 5)
-    on_docker = {"noop-docker", "cells", "builds"} & set(options.chosen)
+    for name in options.chosen:
+        if name in ALONE:
+            yield from ALONE[name](installation, directory, options.rounds)
+    on_docker = [name for name in options.chosen if name in ON_DOCKER]
     if not on_docker:
         return
     try:
         with docker() as engine:
-            if "noop-docker" in on_docker:
-                yield noop.compare_on_docker(installation, engine, directory, rounds=quick)
-            if "cells" in on_docker:
-                yield from cells.compare_builds(installation, engine, directory, rounds=options.rounds or 10)
-            if "builds" in on_docker:
-                yield from builds.compare(installation, engine, directory, rounds=slow)
+            for name in on_docker:
+                yield from ON_DOCKER[name](installation, engine, directory, options.rounds)
     except NoDockerError as error:
-        print(f"\nskipped {', '.join(sorted(on_docker))}: {error}")
+        print(f"\nskipped {', '.join(on_docker)}: {error}")
 
 
-def _save(comparison: Comparison) -> None:
-    RESULTS.mkdir(exist_ok=True)
-    name = comparison.question.replace(",", "").replace(" ", "-")
-    text = json.dumps(report.as_json(comparison), indent=2)
-    (RESULTS / f"{name}.json").write_text(f"{text}\n", encoding="utf-8")
+def _accepted() -> dict[str, Any]:
+    """The results of the last run that was accepted, by question."""
+    return dict(json.loads(BASELINE.read_text(encoding="utf-8"))) if BASELINE.exists() else {}
+
+
+def _accept(comparison: Comparison) -> None:
+    accepted = {**_accepted(), comparison.question: report.as_json(comparison)}
+    BASELINE.write_text(f"{json.dumps(accepted, indent=2)}\n", encoding="utf-8")
 
 
 def _parser() -> argparse.ArgumentParser:
-    every = ["startup", "noop-fake", "freshness", "plan", "noop-docker", "cells", "builds"]
+    every = [*ALONE, *ON_DOCKER]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("chosen", nargs="*", default=every, metavar="BENCHMARK", help=f"of {', '.join(every)}")
     parser.add_argument("--rounds", type=int, help="how often (default: 20 for what is quick, 3 for what builds)")
-    parser.add_argument("--save", action="store_true", help="write the results to benchmarks/results/*.json")
+    parser.add_argument("--accept", action="store_true", help="keep the results in benchmarks/baseline.json")
     return parser
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -16,4 +17,11 @@ def test_benchmarks_say_what_they_measure():
     done = subprocess.run([sys.executable, str(script), "--help"], env=env, capture_output=True, text=True, check=False)
 
     assert done.returncode == 0, done.stderr
-    assert "startup, noop-fake, freshness, plan, noop-docker, cells, builds" in " ".join(done.stdout.split())
+    assert "startup, noop-fake, freshness, plan, steps, noop-docker, cells, builds" in " ".join(done.stdout.split())
+
+
+def test_every_accepted_result_says_on_what_it_was_measured():
+    accepted = json.loads((CHECKOUT / "benchmarks" / "baseline.json").read_text(encoding="utf-8"))
+
+    assert accepted
+    assert all(result["machine"] and result["ours"]["p50_s"] > 0 for result in accepted.values())
