@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 from reeval_build.errors import InfraError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from contextlib import AbstractContextManager
     from typing import BinaryIO
 
@@ -40,6 +40,12 @@ class Objects(Protocol):
 
         Raises:
             LostObjectError: when they are not there or do not hash to `digest`.
+        """
+
+    def read_all(self, domain: Domain, digests: Iterable[Digest]) -> Iterator[bytes]:
+        """The bytes of each of many objects, in the order in which they are asked for; faster than one by one.
+
+        Each is in memory as a whole, so they should be small. Raises LostObjectError as `read` does.
         """
 
     def open(self, domain: Domain, digest: Digest) -> AbstractContextManager[BinaryIO]:

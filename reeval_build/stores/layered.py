@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from contextlib import AbstractContextManager
     from typing import BinaryIO
 
@@ -24,6 +24,13 @@ class LayeredObjects:
     def read(self, domain: Domain, digest: Digest) -> bytes:
         """See `ports.objects.Objects.read`."""
         return self._having(digest).read(domain, digest)
+
+    def read_all(self, domain: Domain, digests: Iterable[Digest]) -> Iterator[bytes]:
+        """See `ports.objects.Objects.read_all`."""
+        wanted = list(digests)
+        if self._upper.present(wanted):
+            return (self.read(domain, digest) for digest in wanted)
+        return self._lower.read_all(domain, wanted)
 
     def open(self, domain: Domain, digest: Digest) -> AbstractContextManager[BinaryIO]:
         """See `ports.objects.Objects.open`."""

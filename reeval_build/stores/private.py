@@ -36,6 +36,10 @@ class PrivateObjects:
         """See `ports.objects.Objects.read`."""
         return self._holding(digest).objects.read(domain, digest)
 
+    def read_all(self, domain: Domain, digests: Iterable[Digest]) -> Iterator[bytes]:
+        """See `ports.objects.Objects.read_all`."""
+        return (self.read(domain, digest) for digest in digests)
+
     def open(self, domain: Domain, digest: Digest) -> AbstractContextManager[BinaryIO]:
         """See `ports.objects.Objects.open`."""
         return self._holding(digest).objects.open(domain, digest)

@@ -105,6 +105,30 @@ def test_a_stream_is_read_a_piece_at_a_time_and_more_than_once(objects, content)
             assert stream.read() == content[5:]
 
 
+def test_many_are_read_in_the_order_in_which_they_are_asked_for(objects):
+    contents = [b"%d" % number for number in range(1100)] + [LARGE]
+    digests = keep(objects, *contents)
+
+    assert list(objects.read_all(BLOB, iter(reversed(digests)))) == contents[::-1]
+    assert list(objects.read_all(BLOB, [digests[3], digests[3], digests[0]])) == [b"3", b"3", b"0"]
+    assert list(objects.read_all(BLOB, [])) == []
+
+
+@pytest.mark.conforms("fault 22")
+@pytest.mark.parametrize(("damage", "reason"), [("flip", "is corrupt"), ("lose", "is missing")])
+def test_of_many_the_one_that_is_lost_is_named(shelf, damage, reason):
+    (large,) = keep(shelf.objects, LARGE)
+    digests = [*keep(shelf.objects, *(b"%d" % number for number in range(10))), large]
+    (small,) = keep(shelf.objects, SMALL)
+    for digest in (small, large):
+        getattr(shelf, damage)(digest)
+
+        with pytest.raises(LostObjectError) as caught:
+            list(shelf.objects.read_all(BLOB, [*digests[:10], digest, *digests[:10]]))
+
+        assert (caught.value.digest, caught.value.reason) == (digest, reason)
+
+
 def test_nothing_is_there_before_the_batch_ends_and_everything_afterwards(objects):
     digests = [BLOB.digest(SMALL), BLOB.digest(LARGE), TREE.digest(SMALL)]
 

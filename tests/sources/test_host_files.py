@@ -168,7 +168,7 @@ class _Meddling:
     def __init__(self, objects: Objects, meddle: Callable[[], None]) -> None:
         self._objects = objects
         self._meddle = meddle
-        self.read, self.open, self.batch = objects.read, objects.open, objects.batch
+        self.read, self.read_all, self.open, self.batch = objects.read, objects.read_all, objects.open, objects.batch
 
     def present(self, digests: Iterable[Digest]) -> set[Digest]:
         found = self._objects.present(digests)

@@ -40,6 +40,10 @@ class MemoryObjects:
             raise LostObjectError(digest, store="memory", reason="is corrupt")
         return data
 
+    def read_all(self, domain: Domain, digests: Iterable[Digest]) -> Iterator[bytes]:
+        """See `ports.objects.Objects.read_all`."""
+        return (self.read(domain, digest) for digest in digests)
+
     @contextmanager
     def open(self, domain: Domain, digest: Digest) -> Iterator[BinaryIO]:
         """See `ports.objects.Objects.open`."""

@@ -50,6 +50,9 @@ class Memory:
         assert domain.digest(self.kept[digest]) == digest
         return self.kept[digest]
 
+    def read_all(self, domain: Domain, digests: Iterable[Digest]) -> Iterator[bytes]:
+        return (self.read(domain, digest) for digest in digests)
+
     @contextmanager
     def open(self, domain: Domain, digest: Digest) -> Iterator[BinaryIO]:
         yield io.BytesIO(self.read(domain, digest))

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
+import attrs
 import pytest
 
 from reeval_build.digest import BLOB, DELTA
@@ -206,3 +208,25 @@ def test_what_is_there_without_being_of_the_state_is_no_twin(root: Path) -> None
 
     with pytest.raises(FileExistsError):
         write(root, [file(b"a")])
+
+
+@pytest.mark.parametrize("last", [[deleted(b"a")], [directory(b"a")]], ids=["deleted", "replaced"])
+def test_a_link_has_what_its_file_had_when_the_file_is_gone(root: Path, last: list[DeltaEntry]) -> None:
+    found = write(root, [file(b"a"), hard_link(b"work/a", b"l"), hard_link(b"work/a", b"m")], last)
+
+    assert (found["l"], found["m"]) == ("of the state", "of the state")
+    assert (root / "work/l").samefile(root / "work/m")
+    assert (root / "work/l").stat().st_nlink == 2
+
+
+@pytest.mark.parametrize("mode", [0o000, 0o444, 0o666, 0o777, 0o4755, 0o1777])
+def test_files_have_their_modes_and_times_whatever_the_umask_is(root: Path, mode: int) -> None:
+    entry = attrs.evolve(file(b"a"), mode=mode, mtime_s=1_000_000_000)
+    before = os.umask(0o077)
+    try:
+        write(root, [entry])
+    finally:
+        os.umask(before)
+
+    status = (root / "work/a").stat()
+    assert (status.st_mode & 0o7777, status.st_mtime) == (mode, 1_000_000_000)
