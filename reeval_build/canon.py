@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from reeval_build.digest import Digest
 
 Value: TypeAlias = "bool | int | str | bytes | Digest | Sequence[Value] | Mapping[str, Value] | None"
+
+_Add: TypeAlias = Callable[[bytes], None]
 
 _LENGTH_BYTES: Final = 8
 
@@ -25,52 +27,83 @@ def encode(value: Value) -> bytes:
         UnicodeEncodeError: for text with a lone surrogate.
         ValueError: for an integer of more digits than Python writes out (4300 unless it is told otherwise).
     """
-    out = bytearray()
-    _write(value, out)
-    return bytes(out)
+    out: list[bytes] = []
+    _write(value, out.append)
+    return b"".join(out)
 
 
-def _write(value: object, out: bytearray) -> None:  # noqa: C901 - one branch a type is the clearest table
-    if value is None:
-        out += b"n"
-    elif value is True:
-        out += b"T"
-    elif value is False:
-        out += b"F"
-    elif isinstance(value, int):
-        _write_scalar(b"i", b"%d" % value, out)
-    elif isinstance(value, str):
-        _write_scalar(b"s", value.encode("utf-8"), out)
-    elif isinstance(value, bytes):
-        _write_scalar(b"b", value, out)
-    elif isinstance(value, Digest):
-        _write_scalar(b"h", value.raw, out)
-    elif isinstance(value, (list, tuple)):
-        out += b"l" + len(value).to_bytes(_LENGTH_BYTES)
-        for item in value:
-            _write(item, out)
-    elif isinstance(value, Mapping):
-        _write_mapping(value, out)
-    else:
-        raise TypeError(f"a {type(value).__name__} has no canonical encoding")
+def _write(value: Any, add: _Add) -> None:  # noqa: ANN401 - what may be encoded is found out here
+    (_WRITERS.get(type(value)) or _writer_of(value))(value, add)
 
 
-def _write_scalar(tag: bytes, content: bytes, out: bytearray) -> None:
-    out += tag + len(content).to_bytes(_LENGTH_BYTES) + content
+def _none(_value: None, add: _Add) -> None:
+    add(b"n")
 
 
-def _write_mapping(value: Mapping[object, object], out: bytearray) -> None:
-    pairs = sorted(((_key(key), item) for key, item in value.items()), key=itemgetter(0))
-    out += b"d" + len(pairs).to_bytes(_LENGTH_BYTES)
-    for key_bytes, item in pairs:
-        _write_scalar(b"s", key_bytes, out)
-        _write(item, out)
+def _bool(value: bool, add: _Add) -> None:  # noqa: FBT001 - it is what is written
+    add(b"T" if value else b"F")
+
+
+def _int(value: int, add: _Add) -> None:
+    _scalar(b"i", b"%d" % value, add)
+
+
+def _str(value: str, add: _Add) -> None:
+    _scalar(b"s", value.encode("utf-8"), add)
+
+
+def _bytes(value: bytes, add: _Add) -> None:
+    _scalar(b"b", value, add)
+
+
+def _digest(value: Digest, add: _Add) -> None:
+    _scalar(b"h", value.raw, add)
+
+
+def _sequence(value: Sequence[object], add: _Add) -> None:
+    add(b"l" + len(value).to_bytes(_LENGTH_BYTES))
+    for item in value:
+        _write(item, add)
+
+
+def _mapping(value: Mapping[object, object], add: _Add) -> None:
+    pairs = sorted([(_key(key), item) for key, item in value.items()], key=itemgetter(0))
+    add(b"d" + len(pairs).to_bytes(_LENGTH_BYTES))
+    for key, item in pairs:
+        _scalar(b"s", key, add)
+        _write(item, add)
+
+
+def _scalar(tag: bytes, content: bytes, add: _Add) -> None:
+    add(tag + len(content).to_bytes(_LENGTH_BYTES) + content)
 
 
 def _key(key: object) -> bytes:
     if not isinstance(key, str):
         raise TypeError(f"a mapping key must be a string, not {type(key).__name__}")
     return key.encode("utf-8")
+
+
+# What is of none of these types is written as the first that it is an instance of: a bool before it could be an int.
+_WRITERS: Final[dict[type, Callable[[Any, _Add], None]]] = {
+    type(None): _none,
+    bool: _bool,
+    int: _int,
+    str: _str,
+    bytes: _bytes,
+    Digest: _digest,
+    list: _sequence,
+    tuple: _sequence,
+    dict: _mapping,
+    Mapping: _mapping,
+}
+
+
+def _writer_of(value: object) -> Callable[[Any, _Add], None]:
+    for kind, writer in _WRITERS.items():
+        if isinstance(value, kind):
+            return writer
+    raise TypeError(f"a {type(value).__name__} has no canonical encoding")
 
 
 class DecodeError(ValueError):

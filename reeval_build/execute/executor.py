@@ -25,11 +25,11 @@ from reeval_build.ports.objects import LostObjectError
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable
-    from concurrent.futures import Future
 
     from reeval_build.digest import Digest
     from reeval_build.execute.builder import Ended
     from reeval_build.execute.context import Context
+    from reeval_build.execute.threads import Future
     from reeval_build.plan.graph import Node
     from reeval_build.plan.outputs import Output
     from reeval_build.ports.events import Listener

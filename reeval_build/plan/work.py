@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias, cast
 
 import attrs
@@ -305,8 +306,13 @@ def canonical(value: object) -> canon.Value:
     if isinstance(value, tuple):
         return [canonical(item) for item in value]
     instance = cast("attrs.AttrsInstance", value)
-    shown = attrs.asdict(instance, recurse=False, filter=lambda field, _value: bool(field.eq))
-    return {name: canonical(item) for name, item in shown.items()}
+    return {name: canonical(getattr(value, name)) for name in _compared(type(instance))}
+
+
+@cache
+def _compared(kind: type[attrs.AttrsInstance]) -> tuple[str, ...]:
+    """The names of those fields of a class that take part in equality."""
+    return tuple(field.name for field in attrs.fields(kind) if field.eq)
 
 
 def joined(one: Work, other: Work) -> Work:

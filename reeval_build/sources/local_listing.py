@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import attrs
 
-from reeval_build.sources.freshness import KnownFile, as_known, files_of, row_of
+from reeval_build.sources.freshness import KnownFile, as_known, files_of, rows_of
 from reeval_build.sources.steady import version
 from reeval_build.tree.directory import Directory, Entry, Kind, encode
 
@@ -62,21 +62,19 @@ class Listing:
     def _compare(self, known: KnownDirectory, found: dict[bytes, os.DirEntry[str]]) -> None:
         names = [name for name, kind in self._kinds.items() if kind == stat.S_IFREG]
         statuses = [found[name].stat(follow_symlinks=False) for name in names]
-        rows = [row_of(status) for status in statuses]
+        rows = rows_of(statuses)
         if known.names == b"\0".join(names) and known.stats == b"".join(rows):
             # What everything here is for: no value is made of a file that is what it was.
             self._unchanged = known
             self.known_files = len(names)
+            self.known_bytes = sum([status.st_size for status in statuses])
         else:
             before = dict(files_of(known))
             now = zip(names, rows, strict=True)
             self._know({name: before[name] for name, row in now if name in before and before[name].row == row})
             self.known_files = len(self._files)
-        self.known_bytes = sum(
-            status.st_size
-            for name, status in zip(names, statuses, strict=True)
-            if self._unchanged is not None or name in self._files
-        )
+            sizes = zip(names, statuses, strict=True)
+            self.known_bytes = sum(status.st_size for name, status in sizes if name in self._files)
 
     def _know(self, files: dict[bytes, KnownFile]) -> None:
         self._files = files
