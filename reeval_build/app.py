@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, BinaryIO, Final, TypeVar
 
 import attrs
 
-from reeval_build.composition import Host, MadeEngines, Shelf, compose
-from reeval_build.errors import InfraError
+from reeval_build.composition import Host, MadeEngines, Shelf, compose, keeper_of, working_directory
+from reeval_build.errors import InfraError, PlanError
 from reeval_build.execute.resolve import resolve
 from reeval_build.model.cells import most_at_once
 from reeval_build.plan.outputs import SnapshotOutput, TreeOutput
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from reeval_build.tree.compare import Change
 
 HOME_VARIABLE: Final = "REEVAL_BUILD_HOME"
+BUDGET_VARIABLE: Final = "REEVAL_BUILD_BUDGET"
 _REPAIRS: Final = 3
 
 Result = TypeVar("Result")
@@ -39,12 +40,14 @@ Result = TypeVar("Result")
 class Settings:
     """What the command line and the environment decide. `store` None means the default place.
 
+    `budget_bytes` is how large the store may become; None means what the environment or the project says.
     `rehash` reads every file of the host, also those that look as they did when they were read last.
     """
 
     store: Path | None = None
     sandbox: str = "docker"
     rehash: bool = False
+    budget_bytes: int | None = None
     jobs: int = attrs.field(factory=lambda: os.cpu_count() or 1)
 
 
@@ -57,6 +60,25 @@ def default_store() -> Path:
     return Path(platformdirs.user_cache_dir("reeval-build", appauthor=False))
 
 
+def configured_budget() -> int | None:
+    """How large the store may become: $REEVAL_BUILD_BUDGET, else what the pyproject.toml of the project says.
+
+    Raises:
+        PlanError: when what is said there is not a size.
+    """
+    if text := os.environ.get(BUDGET_VARIABLE):
+        from reeval_build.model.sizes import size_bytes
+
+        size = size_bytes(text)
+        if size is None:
+            raise PlanError(f"${BUDGET_VARIABLE} is {text!r}, which is not a size such as 512m or 20G")
+        return size
+    from reeval_build.loading.project_file import project_settings
+
+    directory = working_directory()
+    return None if directory is None else project_settings(directory).budget_bytes
+
+
 class App:
     """A store and the adapters around it, for one command."""
 
@@ -64,6 +86,7 @@ class App:
         self._jobs = settings.jobs
         self._context = compose(store, shelf, engines, host)
         self._remove_leftovers = store.remove_leftovers
+        self._keeper = keeper_of(store, settings.budget_bytes, self._context.cancel)
 
     def plan(self, cells: Iterable[Cell]) -> Graph:
         """The graph of `cells`, from what everything they name is now."""
@@ -79,9 +102,17 @@ class App:
         from reeval_build.execute.recording import keep_records
 
         self._remove_leftovers(discard)
-        capacity = Capacity(jobs=self._jobs, sandboxes=most_at_once(planned.cell for planned in graph.cells))
+        if self._keeper is not None:
+            self._keeper.listen = listen
+        capacity = Capacity(
+            jobs=self._jobs,
+            sandboxes=most_at_once(planned.cell for planned in graph.cells),
+            room_is_scarce=self._keeper is not None,
+        )
         outcome = execute(graph, self._context, capacity=capacity, listen=listen, verify=verify, hold=hold)
         keep_records(outcome, self._context.records, listen)
+        if self._keeper is not None:
+            self._keeper.settle()
         return outcome
 
     def attempt(
@@ -169,6 +200,8 @@ def _concerning(planned: PlannedCell) -> Iterator[None]:
 @contextmanager
 def opened(settings: Settings) -> Iterator[App]:
     """An app on the store that `settings` choose, which is made when it is not there."""
+    if settings.budget_bytes is None:
+        settings = attrs.evolve(settings, budget_bytes=configured_budget())
     with (
         LocalStore(settings.store or default_store()) as store,
         closing(Shelf(store)) as shelf,

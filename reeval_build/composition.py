@@ -6,7 +6,7 @@ import os
 import threading
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from reeval_build.execute.context import Context
 from reeval_build.stores.layered import LayeredObjects
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from reeval_build.ports.objects import Batch, Objects
     from reeval_build.ports.sources import GitTrees, Packages
     from reeval_build.stores.local import LocalStore
+    from reeval_build.stores.local.keeper import BudgetKeeper
+
+Result = TypeVar("Result")
 
 
 class Shelf:
@@ -79,6 +82,17 @@ def compose(store: LocalStore, shelf: Shelf, engines: Engines, host: Host) -> Co
     )
 
 
+def keeper_of(store: LocalStore, budget_bytes: int | None, cancel: Cancellation) -> BudgetKeeper | None:
+    """What keeps a store within a budget while this process writes to it, when there is one."""
+    if budget_bytes is None:
+        return None
+    from reeval_build.stores.local.keeper import BudgetKeeper
+
+    keeper = BudgetKeeper(store, budget_bytes, cancel=cancel)
+    store.tally.watch = keeper.make_room
+    return keeper
+
+
 class MadeEngines:
     """Makes each engine when it is first asked for, once."""
 
@@ -126,11 +140,17 @@ class _LazyGit:
 
     def resolve(self, workspace: GitWorkspace) -> ResolvedTree:
         """See `ports.sources.GitTrees.resolve`."""
-        return self._git.resolve(workspace)
+        return self._noting(workspace, self._git.resolve(workspace))
 
     def read(self, workspace: GitWorkspace, resolved: ResolvedTree, batch: Batch) -> Digest:
         """See `ports.sources.GitTrees.read`."""
-        return self._git.read(workspace, resolved, batch)
+        return self._noting(workspace, self._git.read(workspace, resolved, batch))
+
+    def _noting(self, workspace: GitWorkspace, result: Result) -> Result:
+        """`result`, after which more may be in the store than was tallied."""
+        if not workspace.url.startswith(("/", "file:")):
+            self._store.tally.is_sure = False
+        return result
 
     @property
     def _git(self) -> GitTrees:
@@ -153,11 +173,15 @@ class _LazyPackages:
 
     def resolve(self, spec: str, *, registry: str | None = None) -> ResolvedPackage:
         """See `ports.sources.Packages.resolve`."""
-        return self._packages.resolve(spec, registry=registry)
+        resolved = self._packages.resolve(spec, registry=registry)
+        self._store.tally.is_sure = False
+        return resolved
 
     def read(self, spec: str, resolved: ResolvedPackage, batch: Batch, *, registry: str | None = None) -> Digest:
         """See `ports.sources.Packages.read`."""
-        return self._packages.read(spec, resolved, batch, registry=registry)
+        tree = self._packages.read(spec, resolved, batch, registry=registry)
+        self._store.tally.is_sure = False
+        return tree
 
     @property
     def _packages(self) -> Packages:
@@ -165,11 +189,11 @@ class _LazyPackages:
             if self._made is None:
                 from reeval_build.sources.npm import NpmPackages
 
-                self._made = NpmPackages(self._store.npm, project=_working_directory(), cancel=self._cancel)
+                self._made = NpmPackages(self._store.npm, project=working_directory(), cancel=self._cancel)
             return self._made
 
 
-def _working_directory() -> Path | None:
+def working_directory() -> Path | None:
     """Where the command was started, which may have been removed."""
     try:
         return Path.cwd()

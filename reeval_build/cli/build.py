@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import attrs
 import click
 
 from reeval_build.app import Settings, opened
 from reeval_build.cli.boundary import INFRA, say
-from reeval_build.cli.options import HARNESS, TARGETS, settings_options
+from reeval_build.cli.options import HARNESS, TARGETS, as_bytes, settings_options
 from reeval_build.loading.selection import select_cells
 from reeval_build.render.outcome import failures, outcome_json, outcome_text
 from reeval_build.render.progress import Progress
@@ -28,6 +29,14 @@ Examples:
 @TARGETS
 @HARNESS
 @settings_options
+@click.option(
+    "--budget",
+    "budget_bytes",
+    metavar="SIZE",
+    callback=as_bytes,
+    help="Remove from the store what is worth least while it has more than this, such as 20G (default: "
+    "$REEVAL_BUILD_BUDGET, else budget in [tool.reeval-build] of pyproject.toml, else no limit).",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the summary.")
 @click.option(
     "--record-dir",
@@ -38,6 +47,7 @@ def build(
     targets: tuple[str, ...],
     harnesses: tuple[str, ...],
     settings: Settings,
+    budget_bytes: int | None,
     record_dir: Path | None,
     *,
     as_json: bool,
@@ -49,7 +59,7 @@ def build(
     tree or an environment in reeval's wire form, and standard input for `-`. What is built already is not built again.
     """
     cells = select_cells(targets, harnesses, settings.sandbox)
-    with opened(settings) as app:
+    with opened(attrs.evolve(settings, budget_bytes=budget_bytes)) as app:
         graph = app.plan(cells)
         outcome = app.build(graph, Progress(graph))
     click.echo(outcome_json(outcome) if as_json else outcome_text(outcome))

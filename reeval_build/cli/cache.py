@@ -10,6 +10,7 @@ import click
 from reeval_build.app import opened_store
 from reeval_build.cli.boundary import INFRA
 from reeval_build.cli.options import AS_JSON, STORE, as_bytes, as_days
+from reeval_build.errors import printable
 from reeval_build.render.cache import (
     collected_json,
     collected_text,
@@ -90,7 +91,7 @@ def verify(store: Path | None, *, as_json: bool, repair: bool) -> int:
     need it.
     """
     with opened_store(store) as opened:
-        findings = verify_store(opened, repair=repair, cancel=threading.Event())
+        findings = verify_store(opened, repair=repair, cancel=threading.Event(), waiting=_wait_for)
     click.echo(findings_json(findings) if as_json else findings_text(findings))
     return 0 if findings.is_sound else INFRA
 
@@ -105,7 +106,7 @@ Examples:
 @STORE
 @AS_JSON
 @click.option(
-    "--budget", "budget_bytes", callback=as_bytes, help="Have objects of this many bytes at most, such as 20G."
+    "--budget", "budget_bytes", callback=as_bytes, help="Have this many bytes at most in the store, such as 20G."
 )
 @click.option(
     "--older-than", "older_than_days", callback=as_days, help="Remove what nobody used for so long, such as 30d."
@@ -121,5 +122,9 @@ def gc(store: Path | None, *, as_json: bool, dry_run: bool, **limits: int | None
     used it. What a process uses that runs now stays, whatever the rules say, and is listed.
     """
     with opened_store(store) as opened:
-        collected = collect(opened, Limits(**limits), dry_run=dry_run, cancel=threading.Event())
+        collected = collect(opened, Limits(**limits), dry_run=dry_run, cancel=threading.Event(), waiting=_wait_for)
     click.echo(collected_json(collected) if as_json else collected_text(collected))
+
+
+def _wait_for(owner: str) -> None:
+    click.echo(f"waiting for {printable(owner)}, which looks after the store", err=True)

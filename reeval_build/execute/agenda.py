@@ -26,11 +26,13 @@ class Agenda:
     Args:
         graph: whose nodes they are.
         expected: how many seconds nodes will take, by recipe key.
+        ends_first: have the one come first after which the fewest nodes are left, so that little is in hand at a time.
     """
 
-    def __init__(self, graph: Graph, expected: Mapping[Digest, float]) -> None:
+    def __init__(self, graph: Graph, expected: Mapping[Digest, float], *, ends_first: bool = False) -> None:
         self._nodes: Final = graph.nodes
         self._urgency = urgency_of(graph, expected)
+        self._ends_first = ends_first
         self._place = {recipe: place for place, recipe in enumerate(graph.nodes)}
         self._above: dict[Digest, list[Digest]] = {recipe: [] for recipe in graph.nodes}
         for recipe, node in graph.nodes.items():
@@ -91,4 +93,8 @@ class Agenda:
     def _may_be_ready(self, recipe: Digest) -> None:
         if not self._lacks[recipe]:
             urgency = self._urgency[recipe]
-            heapq.heappush(self._ready, (-urgency.seconds, -urgency.nodes, self._place[recipe], recipe))
+            place = self._place[recipe]
+            if self._ends_first:
+                heapq.heappush(self._ready, (urgency.nodes, place, place, recipe))
+            else:
+                heapq.heappush(self._ready, (-urgency.seconds, -urgency.nodes, place, recipe))

@@ -41,10 +41,15 @@ _REPAIRS: Final = 3
 
 @attrs.frozen(kw_only=True)
 class Capacity:
-    """How much is done at once: pieces of work, and of those that need a sandbox how many on an engine of a kind."""
+    """How much is done at once: pieces of work, and of those that need a sandbox how many on an engine of a kind.
+
+    Where `room_is_scarce` in the store, what was begun is brought to an end before more is, so that little is needed at
+    a time.
+    """
 
     jobs: int
     sandboxes: Mapping[str, int] = attrs.field(factory=dict)
+    room_is_scarce: bool = False
 
 
 def execute(
@@ -96,7 +101,7 @@ class _Run:
 
     def run(self) -> Outcome:
         known, lacking = self._look_up()
-        self._agenda = Agenda(self._graph, self._expected(lacking))
+        self._agenda = Agenda(self._graph, self._expected(lacking), ends_first=self._capacity.room_is_scarce)
         self._take_known(known, lacking)
         with workers(self._capacity.jobs) as threads:
             pool: Workers[Digest, Ended] = Workers(threads)

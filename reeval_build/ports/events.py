@@ -79,7 +79,33 @@ class NamesAlike:
     groups: tuple[tuple[Parts, ...], ...]
 
 
-Event: TypeAlias = NodeWaiting | NodeFinished | ObjectLost | CellNotRecorded | SecretLeft | NamesAlike
+@attrs.frozen(kw_only=True)
+class StoreWaiting:
+    """There is no room left in the budget, and another process looks after the store; `owner` says which."""
+
+    owner: str
+
+
+@attrs.frozen(kw_only=True)
+class InUse:
+    """Who uses so many bytes of a store."""
+
+    owner: str
+    bytes: int
+
+
+@attrs.frozen(kw_only=True)
+class BudgetExceeded:
+    """A store has more bytes than it may, for more of it is in use. Said once, for it can last."""
+
+    budget_bytes: int
+    bytes: int
+    uses: tuple[InUse, ...]
+
+
+Event: TypeAlias = (
+    NodeWaiting | NodeFinished | ObjectLost | CellNotRecorded | SecretLeft | NamesAlike | StoreWaiting | BudgetExceeded
+)
 
 
 class Listener(Protocol):

@@ -124,6 +124,10 @@ def collected_text(collected: Collected) -> str:
     ]
     verb = "would remove" if collected.dry_run else "removed"
     what = f"{len(collected.evicted)} of {len(collected.evicted) + collected.kept} records, {collected.objects} objects"
+    if collected.fetched:
+        what += f", {collected.fetched} repositories and packages that were fetched"
+    if collected.cells:
+        what += f", {collected.cells} records of cells"
     return "\n".join(
         [*lines, f"{verb} {what}, {size_short(collected.freed_bytes)}; {size_short(collected.left_bytes)} left"]
     )
@@ -138,6 +142,8 @@ def collected_json(collected: Collected) -> str:
             "held": [{**_of_record(one), "owner": one.owner} for one in collected.held],
             "kept": collected.kept,
             "objects": collected.objects,
+            "fetched": collected.fetched,
+            "cells": collected.cells,
             "freed_bytes": collected.freed_bytes,
             "left_bytes": collected.left_bytes,
         },

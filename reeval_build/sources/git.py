@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 import attrs
 
 from reeval_build.plan.resolution import ResolvedTree
-from reeval_build.sources.git_cache import FetchedRepository
+from reeval_build.sources.git_cache import FetchedRepository, UsedDirectories
 from reeval_build.sources.git_init import read_with_git
 from reeval_build.sources.git_limits import GENEROUS, GitLimits
 from reeval_build.sources.git_objects import GitObjects
@@ -42,7 +42,7 @@ class GitRepositories:
     for every workspace of that URL and ref, whatever its path.
 
     Args:
-        cache: where fetched repositories are kept; it may be removed at any time when nothing runs.
+        cache: where fetched repositories are kept; what nobody uses of it may be removed at any time.
         timeout_s: for how long a host may keep silent. It holds for the whole process: libgit2 has one such setting.
         limits: how much may be in a repository.
         cancel: ends a fetch when it is set, unless the host is silent: then its time must be over.
@@ -60,6 +60,7 @@ class GitRepositories:
         self._timeout_s = timeout_s
         self._limits = limits
         self._cancel = cancel
+        self._used = UsedDirectories()
         self._tips: dict[tuple[str, str], _Tip] = {}
 
     def resolve(self, workspace: GitWorkspace) -> ResolvedTree:
@@ -98,7 +99,12 @@ class GitRepositories:
 
     def _fetched(self, workspace: GitWorkspace) -> FetchedRepository:
         return FetchedRepository(
-            self._cache, workspace, timeout_s=self._timeout_s, limits=self._limits, cancel=self._cancel
+            self._cache,
+            workspace,
+            used=self._used,
+            timeout_s=self._timeout_s,
+            limits=self._limits,
+            cancel=self._cancel,
         )
 
     def _objects(self, workspace: GitWorkspace, repository: str) -> GitObjects:

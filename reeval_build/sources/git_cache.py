@@ -6,6 +6,7 @@ import fcntl
 import os
 import shutil
 import tempfile
+import threading
 import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -37,6 +38,36 @@ _ASK_AGAIN_S: Final = 0.05
 pygit2.settings.enable_fsync_gitdir(value=True)
 
 
+class UsedDirectories:
+    """Directories that are locked so that nobody removes them while this is there.
+
+    Whoever removes one has to hold it alone, and moves it away before it lets go.
+    """
+
+    def __init__(self) -> None:
+        self._descriptors: dict[Path, int] = {}
+        self._guard = threading.Lock()
+
+    def use(self, path: Path) -> None:
+        """Make a directory if it is not there, and use it. Raises OSError when that cannot be done."""
+        with self._guard:
+            while path not in self._descriptors:
+                path.mkdir(parents=True, exist_ok=True)
+                descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+                fcntl.flock(descriptor, fcntl.LOCK_SH)
+                if _is_still_at(descriptor, path):
+                    self._descriptors[path] = descriptor
+                else:
+                    os.close(descriptor)
+            with suppress(PermissionError):
+                # When it was last used decides how soon it goes.
+                os.utime(path)
+
+    def __del__(self) -> None:
+        for descriptor in self._descriptors.values():
+            os.close(descriptor)
+
+
 class FetchedRepository:
     """What was fetched of one workspace's URL.
 
@@ -50,11 +81,13 @@ class FetchedRepository:
         cache: Path,
         workspace: GitWorkspace,
         *,
+        used: UsedDirectories,
         timeout_s: float,
         limits: GitLimits,
         cancel: Cancellation | None = None,
     ) -> None:
         self._workspace = workspace
+        self._used = used
         self._timeout_s = timeout_s
         self._limits = limits
         self._cancel = cancel
@@ -138,9 +171,9 @@ class FetchedRepository:
         return GitObjects(self._workspace, str(repository), limits=self._limits)
 
     def _make(self) -> None:
+        self._used.use(self._home)
         if self._path.is_dir():
             return
-        self._home.mkdir(parents=True, exist_ok=True)
         with self._locked(), self._temporary() as made:
             if not self._path.is_dir():
                 pygit2.init_repository(made / "made", bare=True)
@@ -210,6 +243,13 @@ def _fetch_exactly(connection: Connection, commit: str) -> bool:
     except GitSourceError:
         return False
     return True
+
+
+def _is_still_at(descriptor: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 def _sync(directory: Path) -> None:

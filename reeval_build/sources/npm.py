@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from reeval_build.sources.npm_specs import PackageSpec
 
 _TIMEOUT_S: Final = 120.0
+_FETCHES: Final = 3
 
 
 class NpmPackages:
@@ -59,7 +60,10 @@ class NpmPackages:
     def read(self, spec: str, resolved: ResolvedPackage, batch: Batch, *, registry: str | None = None) -> Digest:
         """See `ports.sources.Packages.read`."""
         tree = self._read_kept(spec, resolved, batch)
-        if tree is None:
+        # What is kept and not open yet may be removed to get room.
+        for _ in range(_FETCHES):
+            if tree is not None:
+                return tree
             self._fetch(parse_spec(spec, registry=registry), resolved)
             tree = self._read_kept(spec, resolved, batch)
         if tree is None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 import shutil
 import tempfile
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -83,6 +85,7 @@ class PackageCache:
             yield None
             return
         with stream:
+            _note_use(stream)
             if integrity_of(stream) == integrity:
                 yield stream
             else:
@@ -95,6 +98,7 @@ class PackageCache:
         if stream is None:
             return None
         with stream:
+            _note_use(stream)
             try:
                 return _read(stream.read(), what)
             except (ValueError, RecursionError):
@@ -121,6 +125,13 @@ class PackageCache:
 
     def _file(self, what: tuple[str, ...]) -> Path:
         return self._known / _FOUND.digest(encode(what)).hex
+
+
+def _note_use(stream: BufferedReader) -> None:
+    """Have a file that is open be kept while it is, and longer than what was not used for longer."""
+    with suppress(OSError):
+        fcntl.flock(stream.fileno(), fcntl.LOCK_SH | fcntl.LOCK_NB)
+        os.utime(stream.fileno())
 
 
 def _read(data: bytes, what: tuple[str, ...]) -> KnownPackage | None:

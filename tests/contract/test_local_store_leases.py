@@ -11,7 +11,9 @@ import pytest
 
 from reeval_build.digest import BLOB, TREE
 from reeval_build.stores.local import LocalStore
+from reeval_build.stores.local.collect import collect
 from reeval_build.stores.local.database import FORMAT
+from reeval_build.stores.local.limits import Limits
 from tests.contract.test_local_store_processes import go, process, said
 from tests.support.index import opened_index
 from tests.support.local_store import LARGE, SMALL, keep, record
@@ -211,7 +213,7 @@ def test_finding_what_was_used_today_writes_nothing(root):
 
 # What brings a store of this format back to the one before.
 _BACK = {
-    2: ["DROP TABLE durations", "ALTER TABLE objects DROP COLUMN full_size"],
+    2: ["DROP TABLE durations", "ALTER TABLE objects DROP COLUMN full_size", "ALTER TABLE cells DROP COLUMN used_on"],
     1: [
         "ALTER TABLE records DROP COLUMN used_on",
         "DROP TABLE evictions",
@@ -239,3 +241,5 @@ def test_a_store_of_an_earlier_format_becomes_one_of_this_format(root, found):
         assert store.objects.read(BLOB, small) == SMALL
         assert store.records.by_recipe([BLOB.digest(b"recipe of k")]) == {BLOB.digest(b"recipe of k"): record(b"k")}
         assert store.records.expected({BLOB.digest(b"work"): "setup"}) == {}
+        collected = collect(store, Limits(), dry_run=False, cancel=threading.Event(), waiting=lambda _owner: None)
+        assert collected.evicted == ()

@@ -73,7 +73,7 @@ def collecting(root: Path) -> Iterator[None]:
     def collect_until_stopped() -> None:
         while not stop.is_set():
             with LocalStore(root) as store:
-                collect(store, Limits(budget_bytes=0), dry_run=False, cancel=stop)
+                collect(store, Limits(budget_bytes=0), dry_run=False, cancel=stop, waiting=lambda _owner: None)
 
     with ThreadPoolExecutor(1) as pool:
         collector = pool.submit(collect_until_stopped)

@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING
 from reeval_build.stores.local.locks import exclusive
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from reeval_build.ports.engine import Cancellation
     from reeval_build.stores.local.store import LocalStore
 
 
 @contextmanager
-def upkeep(store: LocalStore, *, cancel: Cancellation) -> Iterator[None]:
+def upkeep(store: LocalStore, *, cancel: Cancellation, waiting: Callable[[str], None]) -> Iterator[None]:
     """Hold the store against every other process that looks after it, and wait for one that does.
+
+    `waiting` is called once with a description of that one.
 
     Raises:
         CancelledError: when the run is told to stop while it waits.
     """
-    with exclusive(store.root / "locks" / "upkeep", cancel=cancel, waiting=lambda _owner: None):
+    with exclusive(store.root / "locks" / "upkeep", cancel=cancel, waiting=waiting):
         yield

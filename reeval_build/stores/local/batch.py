@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from reeval_build.stores.local.database import Database
     from reeval_build.stores.local.leases import Leases
     from reeval_build.stores.local.objects import LocalObjects
+    from reeval_build.stores.local.tally import Tally
 
 SMALL_BYTES: Final = 256 * 1024
 _FLUSH_AFTER_BYTES: Final = 16 * 1024 * 1024
@@ -31,10 +32,12 @@ Row: TypeAlias = tuple[bytes, int, int, int | None]
 class LocalBatch:
     """Objects that wait in memory and in temporary files until they are published together."""
 
-    def __init__(self, objects: LocalObjects, root: Path, leases: Leases, *, scratch: Path) -> None:
+    def __init__(self, objects: LocalObjects, root: Path, leases: Leases, tally: Tally, *, scratch: Path) -> None:
         self._objects = objects
         self._root = root
         self._leases = leases
+        self._tally = tally
+        self._taken = 0
         self._scratch = scratch
         # By the bytes of digests, of which there are tens of thousands.
         self._seen: set[bytes] = set()
@@ -79,6 +82,7 @@ class LocalBatch:
             self._trees.add(digest.raw)
         if digest in self._large:
             path.unlink()
+            self._give_back(written)
         else:
             self._large[digest] = path, written, full_size
         return digest, size
@@ -95,9 +99,13 @@ class LocalBatch:
         with target:
             while chunk:
                 hasher.update(chunk)
+                self._take(len(chunk))
                 size += len(chunk)
                 with self._own_files():
-                    written += _write_all(target, chunk if frame is None else frame.add(chunk))
+                    done = _write_all(target, chunk if frame is None else frame.add(chunk))
+                # What a frame still holds back is written with the next.
+                self._give_back(len(chunk) - done)
+                written += done
                 chunk = source.read(CHUNK_BYTES)
             with self._own_files():
                 if frame is not None:
@@ -108,8 +116,11 @@ class LocalBatch:
     def publish(self, database: Database) -> None:
         """Make everything durable, then visible. What cannot be made visible is removed."""
         self._flush()
-        if not self._rows and not self._large:
-            return
+        if self._rows or self._large:
+            self._publish(database)
+        self._taken = 0
+
+    def _publish(self, database: Database) -> None:
         pack_name = None if self._pack is None else f"{os.urandom(16).hex()}.pack"
         # In one go: a file that no row names yet is not taken for one that is left over.
         with self._leases.taking():
@@ -157,6 +168,7 @@ class LocalBatch:
 
     def discard(self) -> None:
         """Remove what was not published. What cannot be removed now is when the directory it is in is."""
+        self._give_back(self._taken)
         with suppress(OSError):
             if self._pack is not None:
                 self._pack.close()
@@ -164,7 +176,18 @@ class LocalBatch:
             with suppress(OSError):
                 path.unlink(missing_ok=True)
 
+    def _take(self, count: int) -> None:
+        self._taken += count
+        self._tally.take(count)
+
+    def _give_back(self, count: int) -> None:
+        self._taken -= count
+        if count:
+            self._tally.give_back(count)
+
     def _flush(self) -> None:
+        coming, before = self._small_bytes, self._pack_bytes
+        self._take(coming)
         with self._leases.taking():
             known = self._objects.named(self._small)
             self._leases.hold("tree", known & self._trees)
@@ -174,6 +197,7 @@ class LocalBatch:
         # Directories by themselves: they are alike, whatever is in the files.
         self._append([item for item in new if item[0] in self._trees])
         self._append([item for item in new if item[0] not in self._trees])
+        self._give_back(coming - (self._pack_bytes - before))
 
     def _has(self, name: bytes, data: bytes, known: set[bytes]) -> bool:
         return name in known and self._objects.holds(Digest(name), data)

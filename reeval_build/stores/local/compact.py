@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _LEAST_LIVE: Final = 0.5
 _PACK_BYTES: Final = 64 * 1024 * 1024
+_LEAST_PACK_BYTES: Final = 1024 * 1024
 
 
 @attrs.frozen
@@ -40,7 +41,9 @@ def compact(store: LocalStore, *, budget_bytes: int | None) -> int:
         How many bytes less the files have now.
     """
     freed = 0
-    for some in _together(_worth_it(store, budget_bytes)):
+    # Under a budget, what is written anew must not need much room itself before the old packs go.
+    most = _PACK_BYTES if budget_bytes is None else max(_LEAST_PACK_BYTES, min(_PACK_BYTES, budget_bytes // 16))
+    for some in _together(_worth_it(store, budget_bytes), most=most):
         freed += _rewrite(store, some)
     return freed
 
@@ -71,12 +74,12 @@ def _packs(store: LocalStore) -> list[_Pack]:
     return found
 
 
-def _together(packs: Iterable[_Pack]) -> Iterator[list[_Pack]]:
+def _together(packs: Iterable[_Pack], *, most: int) -> Iterator[list[_Pack]]:
     """Packs in groups that make one pack each."""
     group: list[_Pack] = []
     for pack in packs:
         group.append(pack)
-        if sum(one.live_bytes for one in group) > _PACK_BYTES:
+        if sum(one.live_bytes for one in group) > most:
             yield group
             group = []
     if group:

@@ -33,7 +33,7 @@ _TABLES: Final[dict[str, dict[str, type]]] = {
         "used_on": int,
     },
     "recipes": {"recipe": bytes, "key": bytes},
-    "cells": {"key": bytes, "name": str, "record": str, "built_at": str},
+    "cells": {"key": bytes, "name": str, "record": str, "built_at": str, "used_on": int},
     "evictions": {"recipe": bytes, "phase": str, "evicted_at": str, "rule": str},
     "durations": {"work": bytes, "phase": str, "seconds": float, "measured_on": int},
 }
@@ -46,6 +46,7 @@ _MIGRATIONS: Final[dict[int, tuple[str, ...]]] = {
     2: (
         "CREATE TABLE durations (work BLOB PRIMARY KEY, phase TEXT, seconds FLOAT, measured_on INTEGER)",
         "ALTER TABLE objects ADD COLUMN full_size INTEGER",
+        "ALTER TABLE cells ADD COLUMN used_on INTEGER",
     ),
 }
 

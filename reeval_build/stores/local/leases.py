@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import attrs
 
-from reeval_build.digest import DIGEST_BYTES, Digest
+from reeval_build.digest import BLOB, DIGEST_BYTES, TREE, Digest, Domain
 from reeval_build.stores.local.database import StoreAccessError
+from reeval_build.stores.local.locks import this_process
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -32,6 +33,12 @@ class Lease:
 
     owner: str
     held: dict[Leased, frozenset[bytes]]
+
+    @property
+    def objects(self) -> Iterator[tuple[Domain, bytes]]:
+        """What is held besides records: directories with all below them, and other objects."""
+        yield from ((TREE, raw) for raw in self.held["tree"])
+        yield from ((BLOB, raw) for raw in self.held["object"] - self.held["tree"])
 
 
 class _LeaseFile:
@@ -87,7 +94,7 @@ class _LeaseFile:
         return False
 
     def _make(self) -> tuple[Path, int, int]:
-        head = f"process {os.getpid()} on {os.uname().nodename}\n".encode()
+        head = f"{this_process()}\n".encode()
         while True:
             path = self._directory / f"{os.getpid()}-{os.urandom(4).hex()}"
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
@@ -117,6 +124,8 @@ class Leases:
         self._directory = root / "leases"
         self._inside = threading.local()
         self._own = _LeaseFile(self._directory)
+        self.given_up = 0
+        """How often this process gave something up: each time, more may be collected."""
 
     @contextmanager
     def taking(self) -> Iterator[None]:
@@ -150,6 +159,7 @@ class Leases:
     def give_up(self, keys: Iterable[bytes]) -> None:
         """Lease records no more that were leased as often."""
         self._own.give_up("record", keys)
+        self.given_up += 1
 
     @contextmanager
     def working(self) -> Iterator[None]:
@@ -160,6 +170,7 @@ class Leases:
         finally:
             self._inside.work.close()
             self._inside.work = None
+            self.given_up += 1
 
     def all(self) -> list[Lease]:
         """The leases of every process that runs, this one's among them. Those of others that ended are removed."""

@@ -25,7 +25,7 @@ def exclusive(path: Path, *, cancel: Cancellation, waiting: Callable[[str], None
     descriptor = _acquire(path, cancel, waiting)
     try:
         os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, _this_process().encode(), 0)
+        os.pwrite(descriptor, this_process().encode(), 0)
         yield
     finally:
         # A file that stays behind is not held, and removed with the other stale ones.
@@ -70,13 +70,14 @@ def _acquire(path: Path, cancel: Cancellation, waiting: Callable[[str], None]) -
         os.close(descriptor)
 
 
-def _this_process() -> str:
+def this_process() -> str:
+    """How others speak of this process."""
     return f"process {os.getpid()} on {os.uname().nodename}"
 
 
 def _holder(written: str) -> str:
     """Who holds a file, for people; a holder that has not said so yet is some process."""
-    return "another node of this build" if written == _this_process() else written or "another process"
+    return "another node of this build" if written == this_process() else written or "another process"
 
 
 def _is_still_at(descriptor: int, path: Path) -> bool:

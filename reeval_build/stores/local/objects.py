@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from reeval_build.stores.local.database import Database
     from reeval_build.stores.local.leases import Leases
+    from reeval_build.stores.local.tally import Tally
 
 _LOOK_UP_AT_ONCE: Final = 500
 _OPEN_PACKS: Final = 32
@@ -59,10 +60,11 @@ class LocalObjects:
     leaves an object or none, and at worst bytes that nothing names.
     """
 
-    def __init__(self, root: Path, database: Database, leases: Leases, *, scratch: Path) -> None:
+    def __init__(self, root: Path, database: Database, leases: Leases, tally: Tally, *, scratch: Path) -> None:
         self._root = root
         self._database = database
         self._leases = leases
+        self._tally = tally
         self._scratch = scratch
         self._packs: OrderedDict[str, int] = OrderedDict()
         self._verified: set[Digest] = set()
@@ -199,7 +201,7 @@ class LocalObjects:
     @contextmanager
     def batch(self) -> Iterator[LocalBatch]:
         """See `ports.objects.Objects.batch`."""
-        batch = LocalBatch(self, self._root, self._leases, scratch=self._scratch)
+        batch = LocalBatch(self, self._root, self._leases, self._tally, scratch=self._scratch)
         try:
             yield batch
             batch.publish(self._database)

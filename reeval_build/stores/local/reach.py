@@ -65,7 +65,10 @@ class Reach:
             return ()
         if raw not in self._below:
             data = self._objects.peek(domain, Digest(raw))
-            self._below[raw] = () if data is None else tuple(_names(domain, data))
+            if data is None:
+                # It may be kept again.
+                return ()
+            self._below[raw] = tuple(_names(domain, data))
         return self._below[raw]
 
 

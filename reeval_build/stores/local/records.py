@@ -155,7 +155,7 @@ class LocalRecords:
                 phase=row[1],
                 check=row[-1],
                 record=_record(tuple(row)),
-                used_on=_day_of(built_at) if used_on is None else used_on,
+                used_on=day_of(built_at) if used_on is None else used_on,
             )
             for built_at, used_on, *row in rows
             if known.get(row[0]) != row[-1]
@@ -180,11 +180,24 @@ class LocalRecords:
     def keep_cell(self, record: CellRecord) -> None:
         """See `ports.records.Records.keep_cell`. A record that says the same is not written again."""
         key, text = Digest.parse(record.key).raw, cell_text(record)
-        if self._cell("WHERE key = ?", key) == text:
+        with self._database.errors():
+            known = self._database.connection.execute(
+                "SELECT record, used_on FROM cells WHERE key = ?", (key,)
+            ).fetchone()
+        if known is not None and known[0] == text:
+            if known[1] != today():
+                self._note_use_of_cell(key)
             return
-        row = (key, record.name, text, now())
+        row = (key, record.name, text, now(), today())
         with self._database.writing() as connection:
-            connection.execute("INSERT OR REPLACE INTO cells (key, name, record, built_at) VALUES (?, ?, ?, ?)", row)
+            connection.execute(
+                "INSERT OR REPLACE INTO cells (key, name, record, built_at, used_on) VALUES (?, ?, ?, ?, ?)", row
+            )
+
+    def _note_use_of_cell(self, key: bytes) -> None:
+        # As for records.
+        with suppress(InfraError), self._database.writing() as connection:
+            connection.execute("UPDATE cells SET used_on = ? WHERE key = ?", (today(), key))
 
     def cell(self, key: Digest) -> CellRecord | None:
         """See `ports.records.Records.cell`."""
@@ -219,7 +232,7 @@ def today() -> int:
     return int(time.time() // _DAY_S)
 
 
-def _day_of(moment: str) -> int:
+def day_of(moment: str) -> int:
     """The day of a time as `now` writes it; the first one of all for anything else."""
     try:
         return int(datetime.fromisoformat(moment).timestamp() // _DAY_S)

@@ -83,18 +83,20 @@ class LocalStats:
                     for path, columns in ((path, _columns(known)) for path, known in found.items())
                 ],
             )
-            self._forget_old(connection)
-
-    def _forget_old(self, connection: sqlite3.Connection) -> None:
-        last = self._today - KEPT_DAYS
-        connection.execute(
-            "DELETE FROM stat_directories WHERE root IN (SELECT id FROM stat_roots WHERE seen_on < ?)", (last,)
-        )
-        connection.execute("DELETE FROM stat_roots WHERE seen_on < ?", (last,))
+            forget_stats(connection, before=self._today - KEPT_DAYS)
 
     @property
     def _today(self) -> int:
         return int(self._clock() // _DAY_S)
+
+
+def forget_stats(connection: sqlite3.Connection, *, before: int) -> None:
+    """Forget what was last asked for before a day, counted from 1970."""
+    if _has_tables(connection):
+        connection.execute(
+            "DELETE FROM stat_directories WHERE root IN (SELECT id FROM stat_roots WHERE seen_on < ?)", (before,)
+        )
+        connection.execute("DELETE FROM stat_roots WHERE seen_on < ?", (before,))
 
 
 def _has_tables(connection: sqlite3.Connection) -> bool:

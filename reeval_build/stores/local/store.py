@@ -13,6 +13,7 @@ from reeval_build.stores.local.objects import LocalObjects
 from reeval_build.stores.local.records import LocalRecords
 from reeval_build.stores.local.scratch import Scratch, leftover_directories
 from reeval_build.stores.local.stats import LocalStats
+from reeval_build.stores.local.tally import Tally
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -44,7 +45,8 @@ class LocalStore:
             self.database.close()
             raise StoreAccessError(self.root, error) from error
         self.leases = Leases(self.root)
-        self.objects = LocalObjects(self.root, self.database, self.leases, scratch=self.scratch)
+        self.tally = Tally(self.root)
+        self.objects = LocalObjects(self.root, self.database, self.leases, self.tally, scratch=self.scratch)
         self.records = LocalRecords(self.database, self.leases, self.root / "locks")
         self.stats = LocalStats(self.database)
         self.facts = LocalFacts(self.database)
@@ -93,7 +95,7 @@ class LocalStore:
         """Close files and connections."""
         # Each, even when Ctrl-C comes in between.
         with closing(self._scratch), closing(self.database), closing(self.objects), closing(self.leases):
-            pass
+            self.tally.close()
 
     def __enter__(self) -> Self:
         """The store itself."""

@@ -16,7 +16,7 @@ from reeval_build.stores.local.database import StoreDamagedError
 from reeval_build.stores.local.reach import Reach, named_by
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from reeval_build.ports.engine import Cancellation
     from reeval_build.stores.local.records import Listed
@@ -63,14 +63,16 @@ class Findings:
         return self.repaired or not (self.lost or self.broken)
 
 
-def verify(store: LocalStore, *, repair: bool, cancel: Cancellation) -> Findings:
+def verify(store: LocalStore, *, repair: bool, cancel: Cancellation, waiting: Callable[[str], None]) -> Findings:
     """Read all of a store. With `repair`, what is wrong is dropped; files that are corrupt are set aside.
+
+    `waiting` is told who looks after the store at the moment, when somebody does.
 
     Raises:
         StoreDamagedError: when the index itself is damaged.
         CancelledError: when the run is told to stop while another process looks after the store.
     """
-    with upkeep(store, cancel=cancel):
+    with upkeep(store, cancel=cancel, waiting=waiting):
         _check_index(store)
         # The records first: whatever is listed then has its objects, for those come before it.
         listed = store.records.all()

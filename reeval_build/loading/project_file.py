@@ -1,0 +1,84 @@
+"""What a project says of itself in the table `[tool.reeval-build]` of its pyproject.toml."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import attrs
+
+from reeval_build.errors import PlanError
+from reeval_build.model.sizes import size_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+_NAME: Final = "pyproject.toml"
+_TABLE: Final = "reeval-build"
+
+
+class ProjectFileError(PlanError):
+    """A pyproject.toml does not say what it should."""
+
+    def __init__(self, path: Path, problem: str, *, hint: str | None = None) -> None:
+        super().__init__(f"{path}: {problem}", hint=hint)
+        self.path = path
+
+
+@attrs.frozen(kw_only=True)
+class ProjectSettings:
+    """What a project asks for; None for what it does not say. `budget_bytes` is how large the store may become."""
+
+    budget_bytes: int | None = None
+
+
+def project_settings(directory: Path) -> ProjectSettings:
+    """What the nearest pyproject.toml in `directory` or above it says.
+
+    Raises:
+        ProjectFileError: when it cannot be read, is not TOML, or has something in its table that is unknown or wrong.
+    """
+    path = next((above / _NAME for above in (directory, *directory.parents) if (above / _NAME).is_file()), None)
+    if path is None:
+        return ProjectSettings()
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ProjectFileError(path, f"it cannot be read: {error.strerror}") from error
+    # Of a file that does not name this program, nothing is asked.
+    if _TABLE.encode() not in data:
+        return ProjectSettings()
+    import tomllib  # noqa: PLC0415 - most projects have no such table, and each command starts here
+
+    try:
+        tools = tomllib.loads(data.decode("utf-8")).get("tool", {})
+    except ValueError as error:
+        raise ProjectFileError(path, f"it is not TOML: {error}") from error
+    table = tools.get(_TABLE, {}) if isinstance(tools, dict) else {}
+    if not isinstance(table, dict):
+        raise ProjectFileError(path, f"tool.{_TABLE} is not a table")
+    return _settings(path, table)
+
+
+def _settings(path: Path, table: Mapping[str, Any]) -> ProjectSettings:
+    found = {}
+    for key, value in table.items():
+        if key not in _KEYS:
+            import difflib  # noqa: PLC0415 - for this message only
+
+            near = difflib.get_close_matches(key, _KEYS, n=1)
+            raise ProjectFileError(
+                path,
+                f'[tool.{_TABLE}] has an unknown key "{key}"',
+                hint=f'did you mean "{near[0]}"?' if near else f"known is {', '.join(_KEYS)}",
+            )
+        name, read, what = _KEYS[key]
+        found[name] = read(value)
+        if found[name] is None:
+            raise ProjectFileError(path, f"{key} of [tool.{_TABLE}] is {value!r}, which is not {what}")
+    return ProjectSettings(**found)
+
+
+_KEYS: Final[Mapping[str, tuple[str, Callable[[object], int | None], str]]] = {
+    "budget": ("budget_bytes", size_bytes, 'a size such as "20G"'),
+}
