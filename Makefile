@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 # More arguments for pytest, as in `make test ARGS="-k graph -x"`.
 ARGS ?=
+# In how many processes tests run.
+JOBS ?= auto
 # How many times as many seeds, examples and moments `make torture` goes through as `make test` does.
 SEEDS ?= 20
 
@@ -40,7 +42,7 @@ demo: $(VENV)/installed
 	@$(WITH_PATH) sh docs/examples/quickstart/demo.sh
 
 test: lint
-	$(WITH_PATH) python -m pytest $(ARGS)
+	$(WITH_PATH) python -m pytest --numprocesses $(JOBS) --dist loadgroup $(ARGS)
 
 torture: $(VENV)/installed-dev
 	$(WITH_PATH) REEVAL_BUILD_TEST_SEEDS=$(SEEDS) python -m pytest -m torture --timeout $$((600 * $(SEEDS))) $(ARGS)

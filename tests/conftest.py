@@ -1,9 +1,13 @@
-"""How hypothesis looks for counterexamples: freely on a developer's machine, the same way every time in CI."""
+"""How tests are run: which look for counterexamples, in what way, and which in one process.
+
+Hypothesis looks freely on a developer's machine, and the same way every time in CI.
+"""
 
 from __future__ import annotations
 
 import os
 import signal
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -22,8 +26,16 @@ if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, lambda _signal, _frame: None)
 
 
+_ENGINE = Path(__file__).parent / "engine"
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What looks for counterexamples looks longer in `make torture`."""
+    """What looks for counterexamples looks longer in `make torture`. Tests of one file stay in one process.
+
+    So do all that need a container engine: there is one for the tests.
+    """
     for item in items:
+        group = "engine" if item.path.is_relative_to(_ENGINE) else str(item.path)
+        item.add_marker(pytest.mark.xdist_group(group))
         if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
             item.add_marker(pytest.mark.torture)

@@ -9,6 +9,7 @@ import pytest
 
 from reeval_build import canon
 from reeval_build.digest import Digest
+from tests.support.names import name_of
 
 
 def scalar(tag: bytes, content: bytes) -> bytes:
@@ -77,7 +78,7 @@ def test_values_that_joined_strings_or_json_would_mix_up_encode_apart(one, other
 @pytest.mark.parametrize(
     "value",
     [1.0, float("nan"), {"a"}, frozenset(), bytearray(b"a"), memoryview(b"a"), object(), 1j, range(3), [1, [2, 3.0]]],
-    ids=repr,
+    ids=name_of,
 )
 def test_what_has_no_canonical_encoding_is_refused(value):
     with pytest.raises(TypeError, match="has no canonical encoding"):

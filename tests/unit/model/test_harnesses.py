@@ -13,6 +13,7 @@ from reeval_build.model.helpers.harnesses import harness_from_wire
 from reeval_build.model.plugins import PLUGIN_PARTS
 from reeval_build.model.skills import PLACEMENTS
 from reeval_build.paths import parse_destination
+from tests.support.names import name_of
 
 KINDS = ("fake", "claude-code", "codex", "cursor", "antigravity", "opencode", "goose", "pi", "fx", "grok-build")
 
@@ -184,7 +185,7 @@ def test_what_a_fake_harness_does_is_kept_by_reevals_names():
             'tools in fake_harness() must be data as JSON has it (got ["<object>"])',
         ),
     ],
-    ids=str,
+    ids=name_of,
 )
 def test_a_bad_option_of_a_harness_is_refused(make, message):
     assert problems(make) == (message,)

@@ -18,6 +18,7 @@ from reeval_build.model.plugins import (
     PluginBuild,
 )
 from tests.support.definitions import mistakes, spec_of
+from tests.support.names import name_of
 
 HERE = Path(__file__).parent
 WHERE = 'defineEnvironment("e")'
@@ -55,7 +56,7 @@ def problems(make) -> tuple[str, ...]:
         (plugin.marketplace("a@git@h:o/r").name, "a"),
         (plugin.marketplace("a@  github:o/r ").marketplace.repo, "github:o/r"),  # type: ignore[union-attr]
     ],
-    ids=str,
+    ids=name_of,
 )
 def test_plugin_helpers_make_values(made, expected):
     assert made == expected
@@ -123,7 +124,7 @@ def test_a_marketplace_is_no_local_directory():
             ),
         ),
     ],
-    ids=str,
+    ids=name_of,
 )
 def test_a_bad_option_of_a_plugin_is_refused(make, message):
     assert problems(make) == (message,)

@@ -12,6 +12,7 @@ import pytest
 from reeval_build import define_environment
 from reeval_build.errors import DefinitionError
 from reeval_build.model.spec import SetupStep
+from tests.support.names import name_of
 
 WHERE = 'defineEnvironment("e")'
 
@@ -417,7 +418,7 @@ def test_every_mistake_is_reported_at_once_in_a_fixed_order():
     assert [problem.split(" ")[2] for problem in found[2:4]] == ['"zzz"', '"steps"']
 
 
-@pytest.mark.parametrize("returned", [None, 3, "x", [], [("rules", "x")], {"rules"}, object()], ids=repr)
+@pytest.mark.parametrize("returned", [None, 3, "x", [], [("rules", "x")], {"rules"}, object()], ids=name_of)
 def test_a_spec_that_is_no_mapping_is_refused_whether_given_or_returned(returned):
     for spec in (returned, lambda _helpers: returned):
         (problem,) = problems(spec)

@@ -9,6 +9,7 @@ import pytest
 from reeval_build import define_environment, git
 from reeval_build.errors import DefinitionError
 from reeval_build.model.shown import got
+from tests.support.names import name_of
 
 SECRET = "hunter2-f00d"
 
@@ -107,7 +108,7 @@ def test_a_token_that_is_given_instead_of_its_name_is_not_in_the_message(token):
         (10**5000, '(got "<int>")'),
         (object(), '(got "<object>")'),
     ],
-    ids=lambda value: str(value)[:30] if not isinstance(value, int) else "int",
+    ids=lambda value: name_of(value)[:30] if not isinstance(value, int) else "int",
 )
 def test_a_value_is_shown_as_compact_json_without_what_may_be_secret(value, shown):
     assert got(value) == shown

@@ -11,6 +11,7 @@ from reeval_build import DEFAULT_SKILL_EXCLUDE, plugin, skill
 from reeval_build.errors import DefinitionError
 from reeval_build.model.skills import GitSkills, InlineSkill, LocalSkills, NpmSkills, RegistrySkill
 from tests.support.definitions import mistakes, spec_of
+from tests.support.names import name_of
 
 HERE = Path(__file__).parent
 WHERE = 'defineEnvironment("e")'
@@ -52,7 +53,7 @@ def problems(make) -> tuple[str, ...]:
             InlineSkill(name="a", description="d", content="c", files={"x/y": "z"}),
         ),
     ],
-    ids=str,
+    ids=name_of,
 )
 def test_skill_helpers_make_values(made, expected):
     assert made == expected
@@ -134,7 +135,7 @@ def test_the_id_of_a_registry_is_owner_repo_and_skill(id_):
             'files["x"] in skill.inline() would be a file and a directory, for "x/y" is in it',
         ),
     ],
-    ids=str,
+    ids=name_of,
 )
 def test_a_bad_option_of_a_skill_is_refused(make, message):
     assert problems(make) == (message,)
@@ -183,7 +184,7 @@ def test_skills_that_are_not_from_the_helper_are_refused(value, got):
             skill.inline(name="a", description="d", content="c", placement="workspace"),
         ),
     ],
-    ids=str,
+    ids=name_of,
 )
 def test_skills_may_be_written_as_the_dictionaries_they_are(written, made):
     assert spec_of({"skills": [{"kind": "skill", **written}]}).skills == (made,)
