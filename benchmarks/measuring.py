@@ -7,7 +7,7 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import attrs
 
@@ -45,7 +45,7 @@ class Command:
 
 @attrs.frozen
 class Times:
-    """The wall times of one thing, in seconds, a round each."""
+    """The wall times of one thing, in seconds, a round each; where a comparison says so, bytes."""
 
     name: str
     seconds: Sequence[float]
@@ -79,6 +79,7 @@ class Comparison:
     peers: Sequence[Times]
     goal_s: float | None = None
     goal_ratio: float | None = None
+    unit: Literal["s", "bytes"] = "s"
 
 
 def seconds_of(work: Callable[[], object]) -> float:
