@@ -121,9 +121,9 @@ def _fake_engine(store: LocalStore, objects: Objects) -> Engine:
 
 
 def _docker_engine(store: LocalStore, objects: Objects) -> Engine:
-    from reeval_build.engines.docker import DockerEngine
+    from reeval_build.engines.docker.prompt import PromptEngine
 
-    return DockerEngine(objects, scratch=store.scratch)
+    return PromptEngine(objects, scratch=store.scratch)
 
 
 _ENGINES: Final[dict[str, Callable[[LocalStore, Objects], Engine]]] = {"docker": _docker_engine, "fake": _fake_engine}

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from docker.models.images import Image
 
-    from reeval_build.engines.docker import DockerEngine
+    from reeval_build.engines.docker.engine import DockerEngine
     from reeval_build.state.state import State
     from tests.support.engine import PrivateEngine
 

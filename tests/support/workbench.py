@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from reeval_build.digest import BLOB, DELTA, TREE
-from reeval_build.engines.docker import DockerEngine
+from reeval_build.engines.docker.engine import DockerEngine
 from reeval_build.model.spec import DockerSandbox
 from reeval_build.model.start_options import UNLIMITED
 from reeval_build.paths import split

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-import attrs
 from docker.errors import NotFound
 
-from reeval_build import canon
-from reeval_build.digest import Digest, Domain
+from reeval_build.engines.docker.base_image import BaseImage, read_image
 from reeval_build.engines.docker.connection import EngineRefusalError, one_line
 from reeval_build.errors import CancelledError, InfraError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
+    from reeval_build.digest import Digest
     from reeval_build.engines.docker.connection import Connection
     from reeval_build.ports.engine import Cancellation
-
-BASE_IMAGE: Final = Domain("base-image", 1)
 
 
 class MissingImageError(InfraError):
@@ -41,46 +38,12 @@ class MovedImageError(InfraError):
         self.name = name
 
 
-@attrs.frozen(kw_only=True)
-class BaseImage:
-    """An image: by content first, then how it is found. `layers` are uncompressed digests, lowest first."""
-
-    operating_system: str
-    architecture: str
-    variant: str
-    layers: tuple[str, ...]
-    env: tuple[str, ...]
-
-    name: str = attrs.field(eq=False)
-    image_id: str = attrs.field(eq=False)
-
-    @property
-    def platform(self) -> str:
-        """The platform as images name it, `linux/arm64/v8`."""
-        return "/".join(part for part in (self.operating_system, self.architecture, self.variant) if part)
-
-    @property
-    def identity(self) -> Digest:
-        """Equal for images in which commands see the same, whatever they are called and whenever they were made."""
-        return BASE_IMAGE.digest(
-            canon.encode(
-                {
-                    "os": self.operating_system,
-                    "architecture": self.architecture,
-                    "variant": self.variant,
-                    "layers": self.layers,
-                    "env": self.env,
-                }
-            )
-        )
-
-
 class BaseImages:
-    """The base images of an engine; safe to use from several threads."""
+    """The base images of an engine, of which some are `known`; safe to use from several threads."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, known: Iterable[BaseImage] = ()) -> None:
         self._connection = connection
-        self._known: dict[Digest, BaseImage] = {}
+        self._known = {image.identity: image for image in known}
         self._guard = threading.Lock()
 
     def resolve(self, name: str, cancel: Cancellation) -> BaseImage:
@@ -98,7 +61,7 @@ class BaseImages:
             details = self._connection.find_image(name)
         if details is None:
             raise MissingImageError(name, "the engine does not have it after pulling it")
-        image = _read(name, details)
+        image = read_image(name, details)
         with self._guard:
             self._known[image.identity] = image
         return image
@@ -131,19 +94,6 @@ class BaseImages:
         for event in events:
             if "error" in event:
                 raise MissingImageError(name, one_line(event["error"]))
-
-
-def _read(name: str, details: Mapping[str, Any]) -> BaseImage:
-    config = details.get("Config") or {}
-    return BaseImage(
-        operating_system=details["Os"],
-        architecture=details["Architecture"],
-        variant=details.get("Variant") or "",
-        layers=tuple(details["RootFS"].get("Layers") or ()),
-        env=tuple(config.get("Env") or ()),
-        name=name,
-        image_id=details["Id"],
-    )
 
 
 def _until(cancel: Cancellation, events: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -17,27 +17,27 @@ from reeval_build.engines.docker.connection import Connection, EngineRefusalErro
 from reeval_build.engines.docker.containers import remove_leftovers, running
 from reeval_build.engines.docker.endpoint import Endpoint, current_endpoint
 from reeval_build.engines.docker.images import StateImages
-from reeval_build.engines.docker.sandbox import HOME, WORKSPACE, ContainerSandbox
+from reeval_build.engines.docker.places import LAYOUT
+from reeval_build.engines.docker.sandbox import ContainerSandbox
 from reeval_build.engines.docker.upper import read_upper
 from reeval_build.engines.owner import current_owner
 from reeval_build.errors import CancelledError
 from reeval_build.model.spec import DockerSandbox
 from reeval_build.model.start_options import UNLIMITED
 from reeval_build.plan.resolution import Base
-from reeval_build.state.state import Layout
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
+    from reeval_build.engines.docker.base_image import BaseImage
     from reeval_build.model.spec import Sandbox as SandboxSpec
     from reeval_build.model.start_options import StartOptions
     from reeval_build.ports.engine import Cancellation
     from reeval_build.ports.objects import Batch, Objects
     from reeval_build.state.delta import DeltaEntry
-    from reeval_build.state.state import State
+    from reeval_build.state.state import Layout, State
 
 _TRIES: Final = 3
-_LAYOUT: Final = Layout(workspace=(WORKSPACE.strip("/").encode(),), home=(HOME.strip("/").encode(),))
 
 
 @attrs.frozen(kw_only=True)
@@ -56,13 +56,23 @@ class DockerEngine:
         objects: where the trees and deltas of states are.
         scratch: a directory for temporary files; it is made when it is not there.
         address: of the engine, `unix://...` or `tcp://...`; by default the one that Docker's own client would use.
+        known: images that were found already, for states on them.
         portable: read changes through a committed image even where the engine's disk could be read, which is faster.
     """
 
-    def __init__(self, objects: Objects, *, scratch: Path, address: str | None = None, portable: bool = False) -> None:
+    def __init__(
+        self,
+        objects: Objects,
+        *,
+        scratch: Path,
+        address: str | None = None,
+        known: Iterable[BaseImage] = (),
+        portable: bool = False,
+    ) -> None:
         self._objects = objects
         self._scratch = scratch
         self._address = address
+        self._known = tuple(known)
         self._portable = portable
         self._parts: _Parts | None = None
         self._facts: facts.EngineFacts | None = None
@@ -71,7 +81,7 @@ class DockerEngine:
     @property
     def layout(self) -> Layout:
         """See `ports.engine.Engine.layout`."""
-        return _LAYOUT
+        return LAYOUT
 
     def resolve(self, sandbox: SandboxSpec, *, cancel: Cancellation) -> Base:
         """See `ports.engine.Engine.resolve`."""
@@ -121,7 +131,7 @@ class DockerEngine:
             if self._parts is None:
                 endpoint = current_endpoint() if self._address is None else Endpoint(address=self._address)
                 connection = Connection(endpoint)
-                bases = BaseImages(connection)
+                bases = BaseImages(connection, self._known)
                 images = StateImages(connection, self._objects, bases, scratch=self._scratch)
                 self._parts = _Parts(connection=connection, bases=bases, images=images)
             return self._parts

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from reeval_build.digest import Digest
-    from reeval_build.engines.docker.bases import BaseImage, BaseImages
+    from reeval_build.engines.docker.base_image import BaseImage
+    from reeval_build.engines.docker.bases import BaseImages
     from reeval_build.engines.docker.connection import Connection
     from reeval_build.ports.engine import Cancellation
     from reeval_build.ports.objects import Objects

@@ -13,6 +13,7 @@ from docker.errors import APIError
 from reeval_build.engines.docker.connection import EngineRefusalError
 from reeval_build.engines.docker.containers import USER
 from reeval_build.engines.docker.output import CommandOutput, Demultiplexer, started
+from reeval_build.engines.docker.places import HOME, WORKSPACE
 from reeval_build.errors import CancelledError, InfraError
 from reeval_build.ports.engine import CommandTimeoutError
 
@@ -31,9 +32,6 @@ if TYPE_CHECKING:
         def __call__(self, container: str, batch: Batch, /) -> tuple[DeltaEntry, ...]:
             """The changes, in order; the bytes of files are added to `batch`."""
 
-
-WORKSPACE: Final = "/workspace"
-HOME: Final = "/root"
 
 _IN_DIRECTORY: Final = 'cd -- "$1" || exit; shift; exec "$@"'
 _MEMORY_KILLS: Final = """\
