@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
+import os
 import shutil
 import subprocess
+import sys
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -13,8 +15,10 @@ import pytest
 
 from reeval_build.digest import BLOB
 from reeval_build.stores.local import LocalStore
+from reeval_build.stores.local.access import NotWritableError
 from reeval_build.stores.local.database import StoreAccessError
 from tests.support.local_store import LARGE, MEGABYTE, SMALL, files_below, keep, noise, record, words
+from tests.support.users import checked_by_permissions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -140,12 +144,47 @@ def closed_store(small_disk: Path) -> Path:
     return small_disk / "store"
 
 
-def test_a_store_that_cannot_be_written_is_an_error_that_names_it_and_says_what_to_do(small_disk, closed_store):
-    with read_only(small_disk), pytest.raises(StoreAccessError) as caught:
+def test_a_store_on_a_disk_that_is_mounted_read_only_says_so_and_what_to_do(small_disk, closed_store):
+    with read_only(small_disk), pytest.raises(NotWritableError) as caught:
         LocalStore(closed_store)
 
-    assert f"the store at {closed_store} cannot be used" in str(caught.value)
+    assert caught.value.message == f"the store at {closed_store} cannot be used: its file system is mounted read-only"
     assert "--store" in (caught.value.hint or "")
+
+
+_OPEN = "import pathlib, sys; from reeval_build.stores.local import LocalStore; LocalStore(pathlib.Path(sys.argv[1]))"
+
+
+@pytest.mark.parametrize(
+    ("path", "mode", "said"),
+    [(".", 0o555, "it"), ("tmp", 0o555, "tmp in it"), ("store.sqlite", 0o444, "store.sqlite in it")],
+)
+def test_a_store_that_may_only_be_read_says_what_may_not_be_written(tmp_path, path, mode, said):
+    LocalStore(tmp_path / "store").close()
+    (tmp_path / "store" / path).chmod(mode)
+
+    done = open_as(checked_by_permissions(), tmp_path / "store")
+
+    assert f"NotWritableError: the store at {tmp_path / 'store'} cannot be used: you may not write to {said} (" in done
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a store to somebody else")
+def test_a_store_of_somebody_else_says_whose_it_is(tmp_path):
+    LocalStore(tmp_path / "store").close()
+    os.chown(tmp_path / "store", 12345, 12345)
+
+    done = open_as(checked_by_permissions(), tmp_path / "store")
+
+    assert "you may not write to it, which belongs to user 12345 (" in done
+
+
+def open_as(prefix: tuple[str, ...], root: Path) -> str:
+    """What is said by a process that opens the store as somebody else."""
+    done = subprocess.run(
+        [*prefix, sys.executable, "-c", _OPEN, str(root)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    return done.stderr
 
 
 def test_a_place_where_no_store_can_be_made_is_an_error_that_names_it(small_disk):

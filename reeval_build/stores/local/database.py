@@ -65,10 +65,10 @@ class StoreFormatError(InfraError):
 class StoreAccessError(InfraError):
     """The store cannot be read or written."""
 
-    def __init__(self, path: Path, error: Exception) -> None:
+    def __init__(self, path: Path, error: Exception, *, hint: str | None = None) -> None:
         super().__init__(
             f"the store at {path} cannot be used: {error}",
-            hint="make room or give access to it, or choose another with --store or $REEVAL_BUILD_HOME",
+            hint=hint or "make room or give access to it, or choose another with --store or $REEVAL_BUILD_HOME",
         )
         self.path = path
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Final, Self
 
+from reeval_build.stores.local.access import check_writable
 from reeval_build.stores.local.database import Database, StoreAccessError
 from reeval_build.stores.local.facts import LocalFacts
 from reeval_build.stores.local.leases import Leases
@@ -27,7 +28,8 @@ class LocalStore:
     """A store in one directory; see `docs/reference/store.md` for what is in it.
 
     Raises:
-        StoreAccessError: when the directory cannot be made, read or written.
+        StoreAccessError: when the directory cannot be made, read or written; a `NotWritableError` when it is there
+            and may only be read.
         StoreFormatError: when another version wrote it.
     """
 
@@ -38,6 +40,7 @@ class LocalStore:
                 (self.root / name).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreAccessError(self.root, error) from error
+        check_writable(self.root, _DIRECTORIES)
         self.database = Database(self.root / "store.sqlite")
         try:
             self._scratch = Scratch(self.root / "tmp")
