@@ -11,6 +11,7 @@ import pytest
 from tests.support.cli import ReevalBuild, assert_nothing_is_left
 from tests.support.index import assert_index_is_sound, opened_index
 from tests.support.projects import listing
+from tests.support.torture import TIMES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,7 +86,8 @@ def test_a_step_that_fills_the_store_fails_and_leaves_nothing_and_the_next_run_w
 
 
 @pytest.mark.conforms("fault 29")
-@pytest.mark.parametrize("free_kb", [0, 48, 72, 96, 160, 240])
+@pytest.mark.torture
+@pytest.mark.parametrize("free_kb", sorted({0, 48, 72, 96, 160, 240, *range(0, 400, 400 // min(TIMES, 100))}))
 def test_a_store_with_little_room_fails_in_a_sentence_wherever_it_ends(
     project: Project, small: Path, free_kb: int
 ) -> None:

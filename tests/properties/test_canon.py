@@ -1,14 +1,19 @@
 from __future__ import annotations
 
-from itertools import product
-from typing import Any
+from itertools import pairwise, product
+from typing import TYPE_CHECKING, Any
 
-from hypothesis import given
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reeval_build import canon
 from reeval_build.digest import Digest
 from tests import strategies
+from tests.support.torture import examples
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def shape(value: Any) -> Any:
@@ -99,3 +104,72 @@ def test_any_bytes_are_refused_or_are_an_encoding(data):
         return
 
     assert canon.encode(value) == data
+
+
+def near(value: Any, draw: st.DrawFn) -> Any:
+    """The same value after one small change somewhere in it, of those that careless encodings do not see."""
+    if isinstance(value, (list, dict)) and value and draw(st.booleans()):
+        at = draw(st.sampled_from(range(len(value)) if isinstance(value, list) else sorted(value)))
+        changed: Any = value.copy()
+        changed[at] = near(value[at], draw)
+        return changed
+    return draw(st.sampled_from(changes(value)))
+
+
+def changes(value: Any) -> list[Any]:
+    """What one change makes of a value: a level more, and what its type has."""
+    more = next(more for kind, more in CHANGES.items() if isinstance(value, kind))
+    return [[value], {"": value}, [value, None], *more(value)]
+
+
+def of_a_list(value: list[Any]) -> list[Any]:
+    flat = [item for one in value for item in (one if isinstance(one, list) else [one])]
+    found = [value[::-1], value[1:], [*value[:1], value[1:]], flat]
+    if len(value) > 1 and all(isinstance(one, str) for one in value[:2]):
+        # "a b", "c" and "a", "b c".
+        whole = value[0] + value[1]
+        found += [[whole[:at], whole[at:], *value[2:]] for at in range(len(whole) + 1)]
+        found += [[whole, *value[2:]]]
+    return found
+
+
+def of_a_mapping(value: dict[str, Any]) -> list[Any]:
+    found: list[Any] = [[*value.items()], [*value.values()], sorted(value), dict([*value.items()][1:])]
+    for key, item in [*value.items()][:1]:
+        rest = {name: one for name, one in value.items() if name != key}
+        found += [{**rest, key + "\0": item}, {**rest, key[:-1]: item}]
+        if isinstance(item, str):
+            # A name that takes a character from its content.
+            found += [{**rest, key + item[:1]: item[1:]}, {**rest, key[:-1]: key[-1:] + item}]
+    return found
+
+
+CHANGES: dict[type | tuple[type, ...], Callable[[Any], list[Any]]] = {
+    (bool, type(None)): lambda value: [int(bool(value)), str(value), "", b"", [], not value],
+    int: lambda value: [str(value), b"%d" % value, bool(value), -value, value * 10],
+    str: lambda value: [value.encode(), f"{value}\0", f"{value} ", [*value], value.casefold(), value[::-1], value[1:]],
+    Digest: lambda value: [value.raw, value.hex],
+    bytes: lambda value: [value + b"\0", [*value], value[1:], value.hex()],
+    list: of_a_list,
+    dict: of_a_mapping,
+}
+
+
+@pytest.mark.conforms("fault 11")
+@settings(max_examples=examples(500))
+@given(st.data(), strategies.values)
+def test_a_value_and_what_a_small_change_makes_of_it_encode_alike_only_when_nothing_changed(data, value):
+    changed = near(value, data.draw)
+
+    assert (canon.encode(changed) == canon.encode(value)) == (shape(changed) == shape(value))
+
+
+@pytest.mark.conforms("fault 11")
+@given(st.lists(st.text(alphabet="ab ,\0", max_size=3), max_size=4), st.data())
+def test_texts_that_join_to_one_encode_apart(texts, data):
+    """Every way to cut one text into pieces is another value."""
+    whole = "".join(texts)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=4)))
+    other = [whole[start:end] for start, end in pairwise([0, *cuts, len(whole)])]
+
+    assert (canon.encode(texts) == canon.encode(other)) == (texts == other)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import shutil
 import tempfile
@@ -204,12 +205,53 @@ def _move_directory(world: World, edit: Edit) -> None:
     (world.root / "d").rename(world.root / "f")
 
 
+def _swap_directories(world: World, edit: Edit) -> None:
+    """Two directories in each other's place, with files that keep all their times."""
+    aside = world.root / "f" if edit.data == b"1" else world.root.parent / "directory aside"
+    (world.root / "d").rename(aside)
+    (aside / "e").rename(world.root / "d")
+    aside.rename(world.root / "d/e")
+
+
+def _map(world: World, edit: Edit) -> None:
+    """Other bytes by way of memory, and the time of the last change put back."""
+    path = world.path(edit.name)
+    before = path.stat()
+    with path.open("r+b") as stream, mmap.mmap(stream.fileno(), 0) as memory:
+        memory[0] = memory[0] ^ edit.data[0]
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def _write_from_outside(world: World, edit: Edit) -> None:
+    """Other bytes by a name that the file has elsewhere."""
+    outside = world.root.parent / "outside"
+    outside.unlink(missing_ok=True)
+    outside.hardlink_to(world.path(edit.name))
+    before = outside.stat()
+    outside.write_bytes(bytes(byte ^ edit.data[0] for byte in outside.read_bytes()))
+    os.utime(outside, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def _empty_and_fill(world: World, edit: Edit) -> None:
+    """Truncated to nothing, and as long as before again, with other bytes."""
+    path = world.path(edit.name)
+    size = path.stat().st_size
+    with path.open("r+b") as stream:
+        stream.truncate(0)
+        stream.write(edit.data)
+        stream.truncate(size)
+
+
 EDITS: Final[dict[str, Callable[[World, Edit], object]]] = {
     "write": _write,
     "rewrite": _rewrite,
     "replace": lambda world, edit: world.replace(edit.name, edit.data),
     "replace alike": _replace_alike,
     "swap": lambda world, edit: world.swap(edit.name, edit.other),
+    "swap directories": _swap_directories,
+    "map": _map,
+    "write from outside": _write_from_outside,
+    "empty and fill": _empty_and_fill,
     "set time": _set_time,
     "link": _link,
     "link symbolically": _link_symbolically,
@@ -243,6 +285,9 @@ BEGINNING: Final = [Edit("write", name, name, b"1", 0) for name in FILES]
 @example([Scan(1, None), Edit("replace alike", "a", "a", b"2", 0)])
 @example([Scan(1, None), Edit("swap", "a", "b", b"2", 0)])
 @example([Edit("set time", "a", "a", b"1", TIMES[-1]), Scan(1, None), Edit("rewrite", "a", "a", b"2", 0)])
+@example([Scan(1, None), Edit("map", "a", "a", b"2", 0)])
+@example([Scan(1, None), Edit("write from outside", "a", "a", b"2", 0)])
+@example([Scan(1, None), Edit("swap directories", "a", "a", b"2", 0)])
 @example([Scan(1, None), Edit("lose", "a", "a", b"1", 0)])
 @example([Scan(1, (2, Edit("rewrite", "a", "a", b"2", 0)))])
 def test_what_is_known_of_files_is_what_reading_them_finds(steps: list[Edit | Scan]) -> None:
