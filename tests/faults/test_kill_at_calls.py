@@ -11,8 +11,7 @@ import pytest
 
 from tests.support.cli import ReevalBuild, assert_nothing_is_left, finish
 from tests.support.index import assert_index_is_sound
-from tests.support.kills import Moment, moments, require_strace
-from tests.support.torture import TIMES
+from tests.support.kills import Moment, moments, require_strace, some_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,12 +33,6 @@ def define(project: Project) -> None:
         })
         """
     )
-
-
-def chosen(found: list[Moment]) -> list[Moment]:
-    """All of them, when there is time; else some, as far apart as can be, which are others with more time."""
-    count = min(len(found), IN_CI * TIMES)
-    return [found[(2 * at + 1) * len(found) // (2 * count)] for at in range(count)]
 
 
 def check(reeval: ReevalBuild) -> None:
@@ -80,5 +73,5 @@ def test_a_build_that_is_killed_before_it_changes_a_file_is_as_good_as_none(
         return done.code < 0
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        killed = sum(pool.map(kill_at, chosen(found)))
+        killed = sum(pool.map(kill_at, some_of(found, IN_CI)))
     assert killed > 1
