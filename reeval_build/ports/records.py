@@ -33,6 +33,15 @@ class Record:
     log: str | None = None
 
 
+@attrs.frozen(kw_only=True)
+class Eviction:
+    """That a record was removed to get room: of which phase, when (UTC, as ISO 8601 has it), and by which rule."""
+
+    phase: str
+    evicted_at: str
+    rule: str
+
+
 class Records(Protocol):
     """Finds, keeps and drops records; safe to use from several threads and processes.
 
@@ -72,6 +81,12 @@ class Records(Protocol):
 
     def forget(self, key: Digest) -> None:
         """Drop a record that turned out not to be usable."""
+
+    def evictions(self, recipes: Iterable[Digest]) -> Mapping[Digest, Eviction]:
+        """Why recipe keys lead to no record any more, as far as they did and that was to get room.
+
+        One that leads to a record again, or was evicted long ago and many others since, has none.
+        """
 
     def keep_cell(self, record: CellRecord) -> None:
         """Keep the record of a cell under its key, in place of an earlier one."""

@@ -57,6 +57,8 @@ def stats_text(stats: Stats) -> str:
     if stats.damaged:
         lines.append(f"{stats.damaged} records that cannot be read")
     lines += [f"in use by {printable(one.owner)}: {one.records} records" for one in stats.in_use]
+    if stats.looked_after_by is not None:
+        lines.append(f"looked after by {printable(stats.looked_after_by)}")
     return "\n".join([*lines, *(["", *_columns(rows)] if stats.phases else [])])
 
 
@@ -75,6 +77,7 @@ def stats_json(stats: Stats) -> str:
             "damaged": stats.damaged,
             "evicted": stats.evicted,
             "in_use": [{"owner": one.owner, "records": one.records} for one in stats.in_use],
+            "looked_after_by": stats.looked_after_by,
         },
         indent=2,
     )

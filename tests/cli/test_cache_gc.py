@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from reeval_build.stores.local import LocalStore
+from reeval_build.stores.local.alone import upkeep
 from tests.support.cli import finish
 from tests.support.index import opened_index
 from tests.support.waiting import wait_until
@@ -206,6 +210,23 @@ def test_the_text_says_who_holds_what(project: Project, reeval: ReevalBuild, tmp
         line.startswith("snapshot ") and f"  kept: in use by process {running.pid} on " in line for line in lines
     )
     assert lines[-1].startswith("removed 0 of ")
+
+
+@pytest.mark.parametrize("command", ["cache gc", "cache verify"])
+def test_who_looks_after_the_store_already_is_waited_for_and_said(reeval: ReevalBuild, command: str) -> None:
+    with LocalStore(reeval.store) as store:
+        with upkeep(store, cancel=threading.Event(), waiting=pytest.fail):
+            waiter = reeval.start(command)
+            assert waiter.stderr is not None
+            line = waiter.stderr.readline().decode()
+            assert json.loads(reeval("cache stats", "--json").stdout)["looked_after_by"].startswith("process ")
+            assert f"\nlooked after by process {os.getpid()} on " in reeval("cache stats").stdout
+
+        done = finish(waiter)
+
+    assert done.code == 0
+    assert re.fullmatch(rf"waiting for process {os.getpid()} on \S+, which looks after the store\n", line)
+    assert json.loads(reeval("cache stats", "--json").stdout)["looked_after_by"] is None
 
 
 def test_it_is_written_down_what_went_until_it_is_built_again(project: Project, reeval: ReevalBuild) -> None:

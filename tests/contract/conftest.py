@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Protocol
 
@@ -10,7 +11,10 @@ import pytest
 
 from reeval_build.stores.layered import LayeredObjects
 from reeval_build.stores.local import LocalStore
+from reeval_build.stores.local.collect import collect
+from reeval_build.stores.local.limits import Limits
 from reeval_build.stores.private import PrivateObjects
+from tests.support.index import opened_index
 from tests.support.memory_store import MemoryObjects, MemoryRecords
 
 if TYPE_CHECKING:
@@ -37,6 +41,9 @@ class Shelf(Protocol):
     def lose(self, digest: Digest) -> None:
         """Take away the bytes of an object that is kept, as a user with a file manager would."""
 
+    def evict(self, key: Digest) -> None:
+        """Remove a record that was published once, and that nobody used for 30 days, to get room."""
+
 
 class LocalShelf:
     """A store in a directory."""
@@ -57,6 +64,13 @@ class LocalShelf:
 
     def lose(self, digest: Digest) -> None:
         self._find(digest)[0].unlink()
+
+    def evict(self, key: Digest) -> None:
+        self.records.give_up([key])
+        with opened_index(self.store.root) as database:
+            database.execute("UPDATE records SET used_on = used_on - 30 WHERE key = ?", (key.raw,))
+        limits = Limits(older_than_days=30)
+        collect(self.store, limits, dry_run=False, cancel=threading.Event(), waiting=lambda _owner: None)
 
     def _find(self, digest: Digest) -> tuple[Path, int]:
         with closing(sqlite3.connect(self._root / "store.sqlite")) as database:
@@ -95,6 +109,9 @@ class MemoryShelf:
 
     def lose(self, digest: Digest) -> None:
         del self.objects.kept[digest]
+
+    def evict(self, key: Digest) -> None:
+        self.records.evict(key, rule="older than 30 days")
 
 
 @contextmanager

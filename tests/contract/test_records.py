@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import attrs
@@ -162,6 +163,55 @@ def test_a_forgotten_record_is_found_by_nothing_and_can_be_published_again(recor
     assert records.find(thing("other")) is not None
     records.publish(record("k"), recipe=thing("r"))
     assert records.find(thing("k")) == record("k")
+
+
+def test_it_is_known_why_recipes_lead_to_no_record_any_more(shelf):
+    before = datetime.now(UTC).replace(microsecond=0)
+    shelf.records.publish(record("k"), recipe=thing("r"))
+    shelf.records.link(thing("r2"), thing("k"))
+    shelf.records.publish(record("other", phase="files"), recipe=thing("other r"))
+    assert shelf.records.evictions([thing("r"), thing("other r")]) == {}
+
+    shelf.evict(thing("k"))
+
+    found = shelf.records.evictions(iter([thing("r"), thing("r2"), thing("other r"), thing("never")]))
+    assert set(found) == {thing("r"), thing("r2")}
+    assert found[thing("r")] == found[thing("r2")]
+    assert (found[thing("r")].phase, found[thing("r")].rule) == ("setup", "older than 30 days")
+    assert before <= datetime.fromisoformat(found[thing("r")].evicted_at) <= datetime.now(UTC)
+    assert shelf.records.find(thing("k")) is None
+    assert shelf.records.find(thing("other")) is not None
+
+
+def test_what_leads_to_a_record_again_was_not_evicted(shelf):
+    shelf.records.publish(record("k"), recipe=thing("r"))
+    shelf.records.link(thing("r2"), thing("k"))
+    shelf.evict(thing("k"))
+
+    shelf.records.publish(record("k"), recipe=thing("r"))
+    assert set(shelf.records.evictions([thing("r"), thing("r2")])) == {thing("r2")}
+    shelf.records.link(thing("r2"), thing("k"))
+
+    assert shelf.records.evictions([thing("r"), thing("r2")]) == {}
+
+
+def test_what_was_forgotten_was_not_evicted(records):
+    records.publish(record("k"), recipe=thing("r"))
+
+    records.forget(thing("k"))
+
+    assert records.evictions([thing("r")]) == {}
+
+
+def test_the_evictions_of_many_recipes_are_found_in_one_round(shelf):
+    shelf.records.publish(record("k"), recipe=thing("r"))
+    for number in range(1300):
+        shelf.records.link(thing(f"r{number}"), thing("k"))
+    shelf.evict(thing("k"))
+
+    found = shelf.records.evictions(thing(f"r{number}") for number in range(2600))
+
+    assert set(found) == {thing(f"r{number}") for number in range(1300)}
 
 
 def test_forgetting_what_is_not_there_is_no_matter(records):

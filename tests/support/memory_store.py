@@ -5,12 +5,14 @@ from __future__ import annotations
 import io
 import threading
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from statistics import fmean
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from reeval_build.digest import Digest, Domain
 from reeval_build.errors import CancelledError
 from reeval_build.ports.objects import LostObjectError
+from reeval_build.ports.records import Eviction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -88,6 +90,7 @@ class MemoryRecords:
         self._durations: dict[Digest, tuple[str, float]] = {}
         self._cells: dict[Digest, CellRecord] = {}
         self._held: dict[Digest, str] = {}
+        self._evictions: dict[Digest, Eviction] = {}
         self._guard = threading.Lock()
 
     def by_recipe(self, recipes: Iterable[Digest]) -> Mapping[Digest, Record]:
@@ -103,6 +106,7 @@ class MemoryRecords:
         """See `ports.records.Records.publish`."""
         self._records[record.key] = record
         self._keys[recipe] = record.key
+        self._evictions.pop(recipe, None)
         if work is not None:
             self._durations[work] = record.phase, record.seconds
 
@@ -118,6 +122,19 @@ class MemoryRecords:
     def link(self, recipe: Digest, key: Digest) -> None:
         """See `ports.records.Records.link`."""
         self._keys[recipe] = key
+        self._evictions.pop(recipe, None)
+
+    def evict(self, key: Digest, *, rule: str) -> None:
+        """Remove a record to get room, as a collector does."""
+        record = self._records.pop(key)
+        for recipe, of in self._keys.items():
+            if of == key:
+                now = datetime.now(UTC).isoformat(timespec="seconds")
+                self._evictions[recipe] = Eviction(phase=record.phase, evicted_at=now, rule=rule)
+
+    def evictions(self, recipes: Iterable[Digest]) -> Mapping[Digest, Eviction]:
+        """See `ports.records.Records.evictions`."""
+        return {recipe: self._evictions[recipe] for recipe in recipes if recipe in self._evictions}
 
     @contextmanager
     def working(self) -> Iterator[None]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from reeval_build.stores.local.locks import exclusive
+from reeval_build.stores.local.locks import exclusive, holder_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from reeval_build.ports.engine import Cancellation
     from reeval_build.stores.local.store import LocalStore
@@ -23,5 +24,14 @@ def upkeep(store: LocalStore, *, cancel: Cancellation, waiting: Callable[[str], 
     Raises:
         CancelledError: when the run is told to stop while it waits.
     """
-    with exclusive(store.root / "locks" / "upkeep", cancel=cancel, waiting=waiting):
+    with exclusive(_lock_of(store), cancel=cancel, waiting=waiting):
         yield
+
+
+def who_looks_after(store: LocalStore) -> str | None:
+    """A description of the process that looks after the store at the moment, if one does."""
+    return holder_of(_lock_of(store))
+
+
+def _lock_of(store: LocalStore) -> Path:
+    return store.root / "locks" / "upkeep"

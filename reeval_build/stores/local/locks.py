@@ -34,6 +34,21 @@ def exclusive(path: Path, *, cancel: Cancellation, waiting: Callable[[str], None
         os.close(descriptor)
 
 
+def holder_of(path: Path) -> str | None:
+    """Who holds the file at `path`, if anybody does."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return _holder(os.pread(descriptor, 200, 0).decode("utf-8", "replace"))
+    finally:
+        os.close(descriptor)
+    return None
+
+
 def stale_locks(directory: Path) -> Iterator[Path]:
     """The files of holders that died, each held until the next one is asked for."""
     for path in sorted(directory.iterdir()):

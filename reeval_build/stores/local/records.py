@@ -6,6 +6,7 @@ import os
 import time
 from contextlib import suppress
 from datetime import UTC, datetime
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
@@ -13,7 +14,7 @@ import attrs
 from reeval_build import canon
 from reeval_build.digest import Digest, Domain
 from reeval_build.errors import InfraError
-from reeval_build.ports.records import Record
+from reeval_build.ports.records import Eviction, Record
 from reeval_build.stores.local.locks import exclusive
 from reeval_build.stores.local.outputs import cell_of, cell_text, output_of, output_text
 
@@ -176,6 +177,21 @@ class LocalRecords:
         with self._database.writing() as connection:
             connection.execute("DELETE FROM recipes WHERE key = ?", (key.raw,))
             connection.execute("DELETE FROM records WHERE key = ?", (key.raw,))
+
+    def evictions(self, recipes: Iterable[Digest]) -> Mapping[Digest, Eviction]:
+        """See `ports.records.Records.evictions`."""
+        found: dict[Digest, Eviction] = {}
+        rest = iter([recipe.raw for recipe in recipes])
+        with self._database.errors():
+            while some := list(islice(rest, _LOOK_UP_AT_ONCE)):
+                marks = ",".join("?" * len(some))
+                rows = self._database.connection.execute(
+                    f"SELECT recipe, phase, evicted_at, rule FROM evictions WHERE recipe IN ({marks})",  # noqa: S608 - only question marks
+                    some,
+                )
+                for recipe, phase, evicted_at, rule in rows:
+                    found[Digest(recipe)] = Eviction(phase=phase, evicted_at=evicted_at, rule=rule)
+        return found
 
     def keep_cell(self, record: CellRecord) -> None:
         """See `ports.records.Records.keep_cell`. A record that says the same is not written again."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from reeval_build.stores.local.alone import who_looks_after
 from reeval_build.stores.local.reach import Reach, named_by
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ class Stats:
     """What a store keeps. Phases share objects, so their bytes add up to more than there are.
 
     `unneeded_bytes` are those of objects that no record needs; `damaged` counts records that cannot be read.
+    `looked_after_by` is a process that collects or verifies at the moment.
     """
 
     path: Path
@@ -83,6 +85,7 @@ class Stats:
     damaged: int
     evicted: int
     in_use: tuple[InUse, ...]
+    looked_after_by: str | None = None
 
 
 def usage_of(store: LocalStore) -> Usage:
@@ -116,6 +119,9 @@ def stats_of(store: LocalStore) -> Stats:
         for phase, count in sorted(counts.items())
     }
     total = sum(sizes.values())
+    used: Counter[str] = Counter()
+    for lease in store.leases.all():
+        used[lease.owner] += len(lease.held["record"])
     return Stats(
         path=store.root,
         objects=len(sizes),
@@ -130,7 +136,8 @@ def stats_of(store: LocalStore) -> Stats:
         cells=cells,
         damaged=sum(one.record is None for one in listed),
         evicted=evicted,
-        in_use=tuple(InUse(owner=lease.owner, records=len(lease.held["record"])) for lease in store.leases.all()),
+        in_use=tuple(InUse(owner=owner, records=records) for owner, records in sorted(used.items())),
+        looked_after_by=who_looks_after(store),
     )
 
 
