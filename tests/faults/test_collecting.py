@@ -23,11 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.support.cli import Done
     from tests.support.projects import Project
 
 PROCESSES = 8
-ROUNDS = 3
 
 
 def make(project: Project) -> None:
@@ -59,21 +57,29 @@ def check(reeval: ReevalBuild) -> None:
         assert done.messages == []
 
 
-def start_builds(reeval: ReevalBuild) -> list[subprocess.Popen[bytes]]:
-    targets = [f"env.py::{name}" for name in ("base", "e0", "e1", "e2")] * 2
-    assert len(targets) == PROCESSES
-    return [reeval.start("build", target) for target in targets]
+def start_builds(reeval: ReevalBuild, chance: random.Random) -> list[subprocess.Popen[bytes]]:
+    """Builds of some environments each, which have much in common; some have a budget of their own."""
+    names = ["base", "e0", "e1", "e2"]
+    started = []
+    for _ in range(PROCESSES):
+        targets = [f"env.py::{name}" for name in chance.sample(names, chance.randint(1, len(names)))]
+        budget = chance.choice([[], [], ["--budget", "0"], ["--budget", "900k"]])
+        started.append(reeval.start("build", *targets, *budget))
+        time.sleep(chance.uniform(0, 0.1))
+    return started
 
 
 @contextmanager
-def collecting(root: Path) -> Iterator[None]:
+def collecting(root: Path, budget_bytes: int) -> Iterator[None]:
     """Collect again and again for the block, as fast as it goes."""
     stop = threading.Event()
 
     def collect_until_stopped() -> None:
         while not stop.is_set():
             with LocalStore(root) as store:
-                collect(store, Limits(budget_bytes=0), dry_run=False, cancel=stop, waiting=lambda _owner: None)
+                collect(
+                    store, Limits(budget_bytes=budget_bytes), dry_run=False, cancel=stop, waiting=lambda _owner: None
+                )
 
     with ThreadPoolExecutor(1) as pool:
         collector = pool.submit(collect_until_stopped)
@@ -84,17 +90,21 @@ def collecting(root: Path) -> Iterator[None]:
         collector.result()
 
 
+@pytest.mark.torture
 @pytest.mark.conforms("fault 20", "fault 31")
-def test_builds_beside_a_collector_are_right_and_repair_nothing(project: Project, reeval: ReevalBuild) -> None:
+@pytest.mark.parametrize("budget_bytes", [0, 900 * 1024])
+@pytest.mark.parametrize("seed", seeds(2))
+def test_builds_beside_a_collector_are_right_and_repair_nothing(
+    project: Project, reeval: ReevalBuild, seed: int, budget_bytes: int
+) -> None:
     make(project)
     LocalStore(reeval.store).close()
-    ended: list[Done] = []
-    with collecting(reeval.store):
-        for _ in range(ROUNDS):
-            ended += map(finish, start_builds(reeval))
+    with collecting(reeval.store, budget_bytes):
+        ended = list(map(finish, start_builds(reeval, random.Random(seed))))  # noqa: S311 - not a secret
 
     assert {done.code for done in ended} == {0}
-    assert [message for done in ended for message in done.messages] == []
+    said = [message for done in ended for message in done.messages]
+    assert [message for message in said if ", more than its budget of " not in message] == []
     check(reeval)
     assert_index_is_sound(reeval.store)
     assert_nothing_is_left(reeval.store)
