@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _FIRST_ANSWER_S: Final = 10.0
 _QUICK_S: Final = 30
+_CLAUSE_CHARACTERS: Final = 600
 _PATIENT_S: Final = 600
 
 
@@ -106,8 +107,9 @@ def _knock(path: str, timeout_s: float) -> None:
 
 
 def one_line(text: str) -> str:
-    """An engine's explanation as one clause."""
-    return " ".join(text.split()).rstrip(".")
+    """An engine's explanation as one clause, without its middle when that is far too long, as with a path in it."""
+    words, half = " ".join(text.split()).rstrip("."), _CLAUSE_CHARACTERS // 2
+    return words if len(words) <= _CLAUSE_CHARACTERS else f"{words[:half]}…{words[-half:]}"
 
 
 def _reason(error: BaseException) -> str:
