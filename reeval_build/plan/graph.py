@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 import attrs
@@ -138,6 +139,7 @@ class Graph:
                 seen[pending.pop()] = None
         yield from seen
 
+    @cached_property
     def cells_of(self) -> Mapping[Digest, tuple[str, ...]]:
         """For every node, the names of the cells that need it."""
         names: dict[Digest, list[str]] = {recipe: [] for recipe in self.nodes}

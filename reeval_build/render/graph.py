@@ -24,7 +24,7 @@ def graph_text(graph: Graph) -> str:
         for recipe in planned.start:
             lines += _draw(graph, recipe, "", "├─ ", "│  ", drawn)
         lines += _draw(graph, planned.snapshot, "", "└─ ", "   ", drawn)
-    shared = sum(len(cells) > 1 for cells in graph.cells_of().values())
+    shared = sum(len(cells) > 1 for cells in graph.cells_of.values())
     lines.append(f"{len(graph.nodes)} nodes for {len(graph.cells)} cells, {shared} of them shared")
     return "\n".join(lines)
 
@@ -49,7 +49,7 @@ def _name(node: Node) -> str:
 
 def graph_json(graph: Graph) -> str:
     """One object: cells and nodes, parents before children. The shape is in `docs/reference/json.md`."""
-    cells_of = graph.cells_of()
+    cells_of = graph.cells_of
     cells = [
         {
             "name": planned.cell.name,

@@ -29,7 +29,7 @@ def outcome_text(outcome: Outcome) -> str:
 
 def outcome_json(outcome: Outcome) -> str:
     """One object: cells, nodes and the summary. The shape is in `docs/reference/json.md`."""
-    cells_of = outcome.graph.cells_of()
+    cells_of = outcome.graph.cells_of
     nodes = [
         {
             "key": recipe.hex,
@@ -52,7 +52,7 @@ def outcome_json(outcome: Outcome) -> str:
 
 def failures(outcome: Outcome) -> list[str]:
     """A sentence for each node that failed: the files, the cells, what went wrong and where its output is."""
-    cells_of = outcome.graph.cells_of()
+    cells_of = outcome.graph.cells_of
     files = {planned.cell.name: planned.cell.file for planned in outcome.graph.cells}
     return [
         f"{some(files[cell] for cell in cells_of[recipe])}: {some(cells_of[recipe])}: {result.problem}"

@@ -40,7 +40,7 @@ class Progress:
     """Prints one line a node as it finishes. Is a `ports.events.Listener`."""
 
     def __init__(self, graph: Graph) -> None:
-        self._cells = graph.cells_of()
+        self._cells = graph.cells_of
         self._lost: set[Digest] = set()
         self._guard = threading.Lock()
         warn(graph)

@@ -119,7 +119,7 @@ def test_every_node_knows_the_cells_that_need_it():
     environment = define_environment("e", {"rules": "r"})
     graph = graph_of(*(cell(environment, harness) for harness in ("claude-code", "codex", "fake")))
 
-    cells_of = graph.cells_of()
+    cells_of = graph.cells_of
 
     assert cells_of[node(graph, "base").recipe] == ("e@claude-code", "e@codex", "e@fake")
     assert sorted(cells_of[found.recipe] for found in graph.nodes.values() if found.phase == "rules") == [

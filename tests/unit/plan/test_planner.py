@@ -552,4 +552,4 @@ def test_a_thousand_steps_are_planned():
 
     (recipe,) = {planned.snapshot for planned in graph.cells}
     assert len(list(graph.above(recipe))) == len(graph.nodes) == 1503
-    assert set(graph.cells_of().values()) == {("e@fake",)}
+    assert set(graph.cells_of.values()) == {("e@fake",)}
