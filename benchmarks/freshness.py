@@ -39,6 +39,23 @@ def write_small_files(directory: Path, chosen: random.Random) -> None:
     (directory / "SKILL.md").write_text("---\ndescription: Has many files.\n---\n")
 
 
+# What no program of this kind in Python can do without: the interpreter, click, and one look at each file.
+_FLOOR = """\
+import os, sys, click
+pending = [sys.argv[1]]
+while pending:
+    path = pending.pop()
+    above = os.open(path, os.O_RDONLY)
+    with os.scandir(above) as items:
+        for item in items:
+            if not item.is_dir(follow_symlinks=False):
+                item.stat(follow_symlinks=False)
+            elif item.name != ".git":
+                pending.append(f"{path}/{item.name}")
+    os.close(above)
+"""
+
+
 @attrs.frozen
 class Skill:
     """A skill of 20,000 small files, which is a git repository too, and a store that has it."""
@@ -83,6 +100,11 @@ class Skill:
         """Have git look for changes."""
         return Command(["git", "status", "--porcelain"], self.files, clean_environment()).run()
 
+    def look(self) -> str:
+        """Start, and look at every file once: the floor."""
+        command = [self.installation.python, "-c", _FLOOR, str(self.files)]
+        return Command(command, self.directory, clean_environment()).run()
+
     def git_tree(self, repository: str) -> str:
         """Keep every file in a fresh repository, and name the tree."""
         env = clean_environment() | {"GIT_DIR": str(self.directory / repository), "GIT_WORK_TREE": str(self.files)}
@@ -108,7 +130,7 @@ def compare(installation: Installation, directory: Path, *, rounds: int) -> Iter
             "graph": lambda: skill.graph(store=f"store-{next(numbers)}"),
             "git add, git write-tree": lambda: skill.git_tree(f"repository-{next(numbers)}"),
         },
-        _NOTHING_CHANGED: {"graph": skill.graph, "git status": skill.git_status},
+        _NOTHING_CHANGED: {"graph": skill.graph, "git status": skill.git_status, "a look at each": skill.look},
         _ONE_CHANGED: {
             "graph, one changed": lambda: edited.edit(f"{next(numbers)}"),
             "graph, nothing changed": skill.graph,

@@ -18,11 +18,12 @@ _GOAL_S = 0.150
 def compare(installation: Installation, directory: Path, *, rounds: int) -> Comparison:
     """`reeval-build --help` beside `python -c pass`."""
     env = clean_environment()
-    ours, peer = take_turns(
+    ours, *peers = take_turns(
         {
             "reeval-build --help": Command([installation.program, "--help"], directory, env).run,
             "python -c pass": Command([installation.python, "-c", "pass"], directory, env).run,
+            "python -c 'import click'": Command([installation.python, "-c", "import click"], directory, env).run,
         },
         rounds=rounds,
     )
-    return Comparison(question="start-up", ours=ours, peers=[peer], goal_s=_GOAL_S)
+    return Comparison(question="start-up", ours=ours, peers=peers, goal_s=_GOAL_S)

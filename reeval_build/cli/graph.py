@@ -10,7 +10,7 @@ from reeval_build.app import Settings, opened
 from reeval_build.cli.options import HARNESS, TARGETS, settings_options
 from reeval_build.loading.selection import select_cells
 from reeval_build.render.graph import graph_json, graph_text
-from reeval_build.render.progress import warn
+from reeval_build.render.warnings import warn
 
 GRAPH_STYLES: Final = {"text": graph_text, "json": graph_json}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import attrs
 
@@ -25,7 +25,9 @@ from reeval_build.model.shown import got
 from reeval_build.model.site import Site
 from reeval_build.model.spec import Layer, Spec
 from reeval_build.model.support import unsupported
-from reeval_build.model.written import EnvironmentSpec
+
+if TYPE_CHECKING:
+    from reeval_build.model.written import EnvironmentSpec
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]*")
 
@@ -42,7 +44,7 @@ class Helpers:
     directory = staticmethod(directory)
 
 
-SpecInput: TypeAlias = EnvironmentSpec | Callable[[Helpers], EnvironmentSpec]
+SpecInput: TypeAlias = "EnvironmentSpec | Callable[[Helpers], EnvironmentSpec]"
 
 _HELPERS: Final = Helpers()
 

@@ -20,6 +20,7 @@ from reeval_build.ports.events import (
     StoreWaiting,
 )
 from reeval_build.render.lists import some
+from reeval_build.render.warnings import warn
 
 if TYPE_CHECKING:
     from reeval_build.digest import Digest
@@ -28,12 +29,6 @@ if TYPE_CHECKING:
 
 
 _MANY: Final = 5
-
-
-def warn(graph: Graph) -> None:
-    """Say what the plan warns of."""
-    for warning in graph.warnings:
-        click.echo(f"reeval: warning: {warning}", err=True)
 
 
 class Progress:

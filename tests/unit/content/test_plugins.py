@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 
+import attrs
 import pytest
 
 from reeval_build.content.hooks import Hook
@@ -9,6 +10,7 @@ from reeval_build.content.plugins import find_plugin, plugin_root
 from reeval_build.content.problems import ContentError
 from reeval_build.model.mcp import RemoteServer, StdioServer
 from reeval_build.model.plugins import GitPlugin, LocalPlugin, NpmPlugin, PluginBuild, PluginPart
+from tests.support.memory_store import MemoryFacts
 from tests.unit.content.shelf import skill
 
 LOCAL = LocalPlugin(path="/home/me/review")
@@ -477,3 +479,22 @@ def test_a_tree_of_any_depth_is_read(shelf):
     )
 
     assert shelf.paths(plugin.tree) == [MANIFEST, f"rules/{deep}/x.md"]
+
+
+def test_of_a_plugin_that_was_looked_at_only_what_it_says_is_read(shelf):
+    files = FULL | {f"lib/{one}/{other}/x": f"{one} {other}" for one in range(5) for other in range(5)}
+    tree = shelf.tree(files | {"lib/1/.git/config": "c"})
+    remembering = attrs.evolve(shelf.material, facts=MemoryFacts())
+
+    def reads(tree):
+        before = len(shelf.loaded)
+        plugin = find_plugin(LOCAL, tree, remembering, home="/root")
+        return len(shelf.loaded) - before, plugin
+
+    clean = shelf.tree(files)
+    first, found_first = reads(clean)
+    again, found_again = reads(clean)
+    _, with_git = reads(tree)
+
+    assert first - again > 5 + 25
+    assert found_again == found_first == with_git
