@@ -45,7 +45,8 @@ test: lint
 	$(WITH_PATH) python -m pytest --numprocesses $(JOBS) --dist loadgroup $(ARGS)
 
 torture: $(VENV)/installed-dev
-	$(WITH_PATH) REEVAL_BUILD_TEST_SEEDS=$(SEEDS) python -m pytest -m torture --timeout $$((600 * $(SEEDS))) $(ARGS)
+	$(WITH_PATH) REEVAL_BUILD_TEST_SEEDS=$(SEEDS) python -m pytest --numprocesses $(JOBS) --dist loadgroup \
+	  -m torture --timeout $$((600 * $(SEEDS))) $(ARGS)
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check

@@ -119,7 +119,7 @@ class Builder:
             paths = [leak.path for leak in done.leaks]
             self._listen(SecretLeft(node=node, names=tuple(names), paths=tuple(paths)))
             done = done.output
-        alike = placed_twins(node.work, done, context.objects)
+        alike = placed_twins(node.work, done, context.objects, context.facts)
         if alike:
             self._listen(NamesAlike(node=node, groups=alike))
         return Built(

@@ -5,13 +5,15 @@ from __future__ import annotations
 import unicodedata
 from typing import TYPE_CHECKING
 
-from reeval_build.tree.directory import walk
+import attrs
+
+from reeval_build.digest import Digest
+from reeval_build.paths import Parts
+from reeval_build.tree.directory import Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Callable, Collection
 
-    from reeval_build.digest import Digest
-    from reeval_build.paths import Parts
     from reeval_build.tree.directory import Loader
 
 Twins = tuple[bytes, ...]
@@ -41,10 +43,39 @@ def twins(names: Collection[bytes]) -> list[Twins]:
     return sorted(tuple(sorted(group)) for group in groups.values() if len(group) > 1)
 
 
-def twins_below(root: Digest, load: Loader) -> Iterator[tuple[Parts, Twins]]:
-    """Every group of twins in a tree, after the names that lead to the directory they are in."""
-    names: dict[Parts, list[bytes]] = {}
-    for parts, _entry in walk(root, load):
-        names.setdefault(parts[:-1], []).append(parts[-1])
-    for above in sorted(names):
-        yield from ((above, group) for group in twins(names[above]))
+@attrs.frozen(kw_only=True)
+class TwinsBelow:
+    """What a tree has of twins: each group after the names that lead to its directory, sorted by those.
+
+    `without` are the directories that were looked at and have none, nor anything below them that has.
+    """
+
+    groups: tuple[tuple[Parts, Twins], ...]
+    without: frozenset[Digest]
+
+
+def twins_below(
+    root: Digest, load: Loader, known: Callable[[Collection[Digest]], Collection[Digest]] = lambda _digests: ()
+) -> TwinsBelow:
+    """Look for twins everywhere in a tree.
+
+    `known` says of which directories it is known that they have none, nor anything below them: these are not loaded.
+    """
+    found: list[tuple[Parts, Twins]] = []
+    looked_at: dict[Parts, Digest] = {}
+    level: list[tuple[Parts, Digest]] = [((), root)]
+    while level:
+        without = known({digest for _parts, digest in level})
+        below = []
+        for parts, digest in level:
+            if digest in without:
+                continue
+            looked_at[parts] = digest
+            entries = load(digest)
+            found += [(parts, group) for group in twins(entries)]
+            below += [
+                ((*parts, name), entry.content) for name, entry in entries.items() if entry.kind is Kind.DIRECTORY
+            ]
+        level = below
+    having = {looked_at[parts[:depth]] for parts, _group in found for depth in range(len(parts) + 1)}
+    return TwinsBelow(groups=tuple(sorted(found)), without=frozenset(looked_at.values()) - having)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from tests.support.cli import Done
 
-ROWS_IN_CI: Final = 24
+ROWS_IN_CI: Final = 20
 CACHED_IN_CI: Final = 16
 SETTLED_S: Final = 2.1
 SKILL: Final = "---\nname: {name}\ndescription: Does it.\n---\nDo it.\n"

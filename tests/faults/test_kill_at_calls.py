@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tests.support.projects import Project
 
-IN_CI = 14
+IN_CI = 10
 CHECK = "cat a b main.txt; wc -c < large; git fsck --no-progress 2>&1"
 EXPECTED = "a\na\nmain\n300000\none@fake: nothing changed since the snapshot\n"
 

@@ -40,13 +40,32 @@ def test_twins_are_found_in_a_directory(names: list[bytes], found: list[tuple[by
 
 def test_twins_are_found_wherever_they_are_in_a_tree() -> None:
     directories = Directories()
-    root = directories.keep({b"D": {b"x": FILE}, b"d": {b"e": {b"F": FILE, b"f": FILE}, b"E": FILE}})
+    clean = directories.keep({b"x": FILE})
+    root = directories.keep(
+        {b"D": {b"x": FILE}, b"d": {b"e": {b"F": FILE, b"f": FILE}, b"E": FILE, b"clean": {b"y": {b"z": FILE}}}}
+    )
 
-    assert list(twins_below(root, directories.load)) == [
-        ((), (b"D", b"d")),
-        ((b"d",), (b"E", b"e")),
-        ((b"d", b"e"), (b"F", b"f")),
-    ]
+    found = twins_below(root, directories.load)
+
+    assert found.groups == (((), (b"D", b"d")), ((b"d",), (b"E", b"e")), ((b"d", b"e"), (b"F", b"f")))
+    assert found.without == {
+        clean,
+        directories.keep({b"y": {b"z": FILE}}),
+        directories.keep({b"z": FILE}),
+    }
+
+
+def test_what_is_known_to_have_none_is_not_loaded_again() -> None:
+    directories = Directories()
+    before = directories.keep({b"a": {b"b": {b"x": FILE}}, b"c": {b"x": FILE, b"y": FILE}})
+    known = twins_below(before, directories.load).without
+    after = directories.keep({b"a": {b"b": {b"x": FILE}}, b"c": {b"x": FILE, b"X": FILE}})
+    directories.loaded.clear()
+
+    found = twins_below(after, directories.load, lambda digests: known & set(digests))
+
+    assert found.groups == (((b"c",), (b"X", b"x")),)
+    assert directories.loaded == [after, directories.keep({b"x": FILE, b"X": FILE})]
 
 
 names = st.sets(st.binary(min_size=1, max_size=4) | st.text(min_size=1, max_size=3).map(str.encode), max_size=9)
