@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from reeval_build.errors import InfraError
 from reeval_build.paths import display
@@ -96,6 +96,8 @@ class TokenNotSetError(GitSourceError):
 
 class HostAwayError(GitSourceError):
     """The host does not answer."""
+
+    category: ClassVar[str] = "network"
 
     def __init__(self, workspace: GitWorkspace, reason: str) -> None:
         super().__init__(

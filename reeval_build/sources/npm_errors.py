@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from reeval_build.errors import InfraError
 
@@ -84,6 +84,8 @@ class RegistryRefusalError(NpmPackageError):
 
 class RegistryAwayError(NpmPackageError):
     """The registry does not answer, or not with what was asked for."""
+
+    category: ClassVar[str] = "network"
 
     def __init__(self, spec: str, reason: str) -> None:
         super().__init__(

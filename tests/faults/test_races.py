@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.sources.npm_world import NEEDS_NPM
 from tests.support.cli import assert_nothing_is_left, finish, kill, sandbox_processes
 from tests.support.projects import listing
 from tests.support.waiting import wait_until
@@ -78,3 +79,31 @@ def test_one_of_five_environments_fails_and_four_are_finished(project: Project, 
     assert (built.code, built.summary["failed"]) == (3, 1)
     for number in (0, 1, 3, 4):
         assert reeval("run", f"e{number}@codex", "--", "cat", "made").stdout.startswith(f"{number}\n")
+
+
+@NEEDS_NPM
+@pytest.mark.conforms("fault 36")
+def test_a_step_that_fails_one_that_takes_too_long_and_a_network_that_is_away_are_told_apart(
+    project: Project, reeval: ReevalBuild
+) -> None:
+    # That one was killed for memory can be told of a container only: tests/engine has that.
+    project.write(".npmrc", "registry=http://127.0.0.1:9/\nfetch-retries=0\n")
+    project.define(
+        """
+        here = {"sandbox": fake_sandbox()}
+        ends = define_environment("ends", {**here, "setup": ["exit 1"]})
+        lasts = define_environment("lasts", {**here, "setup": [{"run": "sleep 1000", "timeout": "1s"}]})
+        away = define_environment("away", {**here, "workspace": git("http://127.0.0.1:9/app.git", ref="v1.0.0")})
+        packed = define_environment("packed", {**here, "skills": [skill.npm("packed@1.0.0")]})
+        """
+    )
+
+    built = reeval.build(code=3)
+
+    failures = {node["cells"][0]: node["failure"]["category"] for node in built.nodes if node["failure"]}
+    assert failures == {
+        "ends@fake": "exit",
+        "lasts@fake": "timeout",
+        "away@fake": "network",
+        "packed@fake": "network",
+    }
