@@ -51,14 +51,14 @@ class UsedDirectories:
     def use(self, path: Path) -> None:
         """Make a directory if it is not there, and use it. Raises OSError when that cannot be done."""
         with self._guard:
-            while path not in self._descriptors:
+            # Who does not ask may have removed it all the same.
+            while path not in self._descriptors or not _is_still_at(self._descriptors[path], path):
+                if path in self._descriptors:
+                    os.close(self._descriptors.pop(path))
                 path.mkdir(parents=True, exist_ok=True)
                 descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
                 fcntl.flock(descriptor, fcntl.LOCK_SH)
-                if _is_still_at(descriptor, path):
-                    self._descriptors[path] = descriptor
-                else:
-                    os.close(descriptor)
+                self._descriptors[path] = descriptor
             with suppress(PermissionError):
                 # When it was last used decides how soon it goes.
                 os.utime(path)
