@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import builds
 import cells
+import collecting
 import freshness
 import machine
 import noop
@@ -44,6 +45,7 @@ ALONE: dict[str, Callable[[Installation, Path, int | None], Iterable[Comparison]
     "large-file": lambda program, at, rounds: storing.compare_large(program, at, rounds=rounds or 10),
     "restoring": lambda _program, at, rounds: storing.compare_restoring(at, rounds=rounds or 5),
     "bytes": lambda _program, at, _rounds: storing.compare_bytes(at),
+    "collecting": lambda program, at, rounds: collecting.compare(program, at, rounds=rounds or 3),
     "steps": lambda program, at, rounds: [steps.compare(program, at, rounds=rounds or 5)],
 }
 ON_DOCKER: dict[str, Callable[[Installation, Docker, Path, int | None], Iterable[Comparison]]] = {

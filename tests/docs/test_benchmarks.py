@@ -18,8 +18,8 @@ def test_benchmarks_say_what_they_measure():
 
     assert done.returncode == 0, done.stderr
     assert (
-        "startup, noop-fake, freshness, plan, large-file, restoring, bytes, steps, noop-docker, cells, builds"
-        in " ".join(done.stdout.split())
+        "startup, noop-fake, freshness, plan, large-file, restoring, bytes, collecting, steps, "
+        "noop-docker, cells, builds" in " ".join(done.stdout.split())
     )
 
 

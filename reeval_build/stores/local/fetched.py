@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 import attrs
 
+from reeval_build.stores.local.tally import bytes_below
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -78,22 +80,11 @@ def _looked_at(path: Path, *, only_ages: bool) -> Fetched:
         used_s = time.time() - path.stat().st_mtime
         return Fetched(
             path=path,
-            bytes=_bytes_of(path),
+            bytes=bytes_below(path) if path.is_dir() else path.stat().st_size,
             age_days=max(0, int(used_s // _DAY_S)),
             is_used=not is_ours,
             only_ages=only_ages,
         )
-
-
-def _bytes_of(path: Path) -> int:
-    if not path.is_dir():
-        return path.stat().st_size
-    total = 0
-    for above, _directories, names in os.walk(path):
-        for name in names:
-            with suppress(FileNotFoundError):
-                total += os.lstat(f"{above}/{name}").st_size
-    return total
 
 
 @contextmanager

@@ -97,7 +97,7 @@ class Measured:
 
 def measure(root: Path) -> Measured:
     """Look at every file of a store but for those in sandboxes."""
-    bytes_of = {name: _bytes_below(f"{root}/{name}") for name in _COLLECTED}
+    bytes_of = {name: bytes_below(root / name) for name in _COLLECTED}
     index = 0
     for path in root.glob("store.sqlite*"):
         with suppress(FileNotFoundError):
@@ -109,11 +109,11 @@ def measure(root: Path) -> Measured:
     )
 
 
-def _bytes_below(directory: str) -> int:
+def bytes_below(directory: Path) -> int:
+    """What the files below a directory have; what is removed meanwhile has nothing."""
     total = 0
     for above, _directories, files in os.walk(directory):
         for file in files:
-            # Others may remove it meanwhile.
             with suppress(FileNotFoundError):
                 total += os.lstat(f"{above}/{file}").st_size
     return total

@@ -39,7 +39,10 @@ def graph(parents: Mapping[str, str]) -> Graph:
 
 
 def agenda(parents: Mapping[str, str], **seconds: float) -> Agenda:
-    made = Agenda(graph(parents), {recipe(name): value for name, value in seconds.items()})
+    return full(Agenda(graph(parents), {recipe(name): value for name, value in seconds.items()}), parents)
+
+
+def full(made: Agenda, parents: Mapping[str, str]) -> Agenda:
     for name in parents:
         made.put(recipe(name))
     return made
@@ -137,3 +140,18 @@ def test_everything_is_done_once_after_its_parents_whatever_is_put_back_meanwhil
         return  # more was put back than there are rounds
     assert done == set(nodes)
     assert len(some) == 0
+
+
+def test_where_ends_come_first_little_is_in_hand_at_a_time():
+    chains = {"a": "", "b": "", "c": "a", "d": "b", "e": "c", "f": "d"}
+
+    assert take_all(agenda(chains, a=1, b=9, f=9)) == ["b", "d", "f", "a", "c", "e"]
+    assert take_all(full(Agenda(graph(chains), {recipe("b"): 9}, ends_first=True), chains)) == [
+        "a",
+        "c",
+        "e",
+        "b",
+        "d",
+        "f",
+    ]
+    assert take_all(agenda(chains)) == ["a", "b", "c", "d", "e", "f"]
