@@ -56,8 +56,8 @@ class LocalObjects:
 
     An object is found by a row of the database: in which pack it is, where, and how long it is; no pack means a
     file of its own, `objects/ab/<64 hex>`. Either may have a frame of zstd there; a digest is of what was kept.
-    Bytes are durable before their row is there, so a process that is killed
-    leaves an object or none, and at worst bytes that nothing names.
+    Bytes are durable before their row is there, so a process that is killed leaves an object or none, and at worst
+    bytes that nothing names.
     """
 
     def __init__(self, root: Path, database: Database, leases: Leases, tally: Tally, *, scratch: Path) -> None:
