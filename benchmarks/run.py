@@ -41,7 +41,7 @@ ALONE: dict[str, Callable[[Installation, Path, int | None], Iterable[Comparison]
     "startup": lambda program, at, rounds: [startup.compare(program, at, rounds=rounds or 20)],
     "noop-fake": lambda program, at, rounds: [noop.compare_on_fake(program, at, rounds=rounds or 20)],
     "freshness": lambda program, at, rounds: freshness.compare(program, at, rounds=rounds or 10),
-    "plan": lambda program, at, rounds: cells.compare_plans(program, at, rounds=rounds or 5),
+    "plan": lambda program, at, rounds: [cells.compare_plans(program, at, rounds=rounds or 5)],
     "large-file": lambda program, at, rounds: storing.compare_large(program, at, rounds=rounds or 10),
     "restoring": lambda _program, at, rounds: storing.compare_restoring(at, rounds=rounds or 5),
     "bytes": lambda _program, at, _rounds: storing.compare_bytes(at),

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from reeval_build.digest import Digest
     from reeval_build.execute.context import Context
     from reeval_build.ports.objects import Batch
+    from reeval_build.ports.sources import IdentifiedTree
 
 
 def fetch_source(request: SourceRequest, context: Context) -> FetchedSource:
@@ -34,7 +35,7 @@ def fetch_source(request: SourceRequest, context: Context) -> FetchedSource:
         CancelledError: when the run is told to stop.
     """
     began = time.monotonic()
-    source, tree = _resolve(request, context)
+    source, identified = _resolve(request, context)
     node = _node(source)
     material = node.material({})
     key, records = content_key(material), context.records
@@ -45,7 +46,11 @@ def fetch_source(request: SourceRequest, context: Context) -> FetchedSource:
             if record is None:
                 if context.cancel.is_set():
                     raise CancelledError
-                output = TreeOutput(workspace=tree or read_source(source, context))
+                if identified is not None and identified.is_whole():
+                    tree = identified.tree
+                else:
+                    tree = read_source(source, context)
+                output = TreeOutput(workspace=tree)
                 seconds = time.monotonic() - began
                 record = Record(key=key, phase=node.phase, output=output, material=material, seconds=seconds)
                 records.publish(record, recipe=node.recipe)
@@ -69,14 +74,14 @@ def _node(source: ResolvedSource) -> Node:
     return Node.of(SourceWork.of(source), label=source.label)
 
 
-def _resolve(request: SourceRequest, context: Context) -> tuple[ResolvedSource, Digest | None]:
-    """What a source is now, and its tree when that was read into the store to find out."""
+def _resolve(request: SourceRequest, context: Context) -> tuple[ResolvedSource, IdentifiedTree | None]:
+    """What a source is now, and its tree when that is known by now."""
     match request:
         case LocalDirectory(path=path):
             with context.objects.batch() as batch:
                 found = context.local_trees.identify(path, batch)
             source = ResolvedSource(request=request, resolved=ResolvedDirectory(tree=found.tree))
-            return source, found.tree if found.is_whole else None
+            return source, found
         case Package(spec=spec, registry=registry):
             package = context.packages.resolve(spec, registry=registry)
             return ResolvedSource(request=request, resolved=package), None

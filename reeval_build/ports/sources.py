@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 import attrs
@@ -71,10 +72,14 @@ class Packages(Protocol):
 
 @attrs.frozen
 class IdentifiedTree:
-    """The tree that a directory is. When it `is_whole`, every object of it was added to the batch."""
+    """The tree that a directory is.
+
+    `is_whole` asks whether the store has every object of it, once the batch has ended that some were added to.
+    """
 
     tree: Digest
-    is_whole: bool
+
+    is_whole: Callable[[], bool] = attrs.field(eq=False)
 
 
 class LocalTrees(Protocol):

@@ -54,15 +54,19 @@ class LocalDirectories:
     def identify(self, path: str, batch: Batch) -> IdentifiedTree:
         """See `ports.sources.LocalTrees.identify`."""
         walk = self._walk(path, batch)
-        return IdentifiedTree(walk.tree, is_whole=walk.is_whole)
+        return IdentifiedTree(walk.tree, is_whole=lambda: self._has_all(walk))
 
     def read(self, path: str, batch: Batch) -> Digest:
         """See `ports.sources.LocalTrees.read`."""
         walk = self._walk(path, batch)
-        known = walk.known
-        if self._objects.present(known) != known:
+        if not self._has_all(walk):
             walk = self._walk(path, batch, trusting=False)
         return walk.tree
+
+    def _has_all(self, walk: _Walk) -> bool:
+        """Whether the store has what the walk did not add."""
+        known = walk.known
+        return not known or self._objects.present(known) == known
 
     def _walk(self, path: str, batch: Batch, *, trusting: bool = True) -> _Walk:
         place = Place(path)
@@ -94,10 +98,6 @@ class _Walk:
         self._entries = self._bytes = 0
         self._open: list[Listing] = []
         self._known: list[bytes] = []
-
-    @property
-    def is_whole(self) -> bool:
-        return not any(self._known)
 
     @property
     def known(self) -> set[Digest]:
