@@ -72,6 +72,8 @@ def test_a_build_that_is_killed_before_it_changes_a_file_is_as_good_as_none(
         check(reeval)
         return done.code < 0
 
+    chosen = some_of(found, IN_CI)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        killed = sum(pool.map(kill_at, some_of(found, IN_CI)))
-    assert killed > 1
+        killed = sum(pool.map(kill_at, chosen))
+    # Which thread makes how many calls differs from run to run, so that some get by.
+    assert killed > len(chosen) / 2
