@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import shutil
 import subprocess
 import threading
 import time
@@ -48,18 +47,13 @@ class Kept:
         with LocalStore(self.directory / "store") as store:
             for number in range(_TREES):
                 _keep(store, files / f"t{number}", BLOB.digest(b"%d" % number))
-        for arguments in (
-            ["init", "--quiet", str(files)],
-            ["-C", str(files), "add", "--all"],
-            ["-C", str(files), *_SOMEBODY, "commit", "--quiet", "--message", "all"],
-        ):
-            self._git(*arguments)
-        shutil.copytree(files / ".git", self.directory / "packed.git")
-        self._git("-C", str(self.directory / "packed.git"), "gc", "--quiet")
+        # What is larger than this goes into a pack at once, as it is in a repository that was cleaned up.
+        self._commit("packed.git", "-c", "core.bigFileThreshold=1")
+        self._git("--git-dir", "packed.git", "gc", "--quiet")
         # As git leaves what was added and is in no branch any more.
-        shutil.move(files / ".git", self.directory / "loose.git")
+        self._commit("loose.git")
         for arguments in (["update-ref", "-d", "HEAD"], ["reflog", "expire", "--expire=now", "--all"]):
-            self._git("-C", str(self.directory / "loose.git"), *arguments)
+            self._git("--git-dir", "loose.git", *arguments)
         (self.directory / "loose.git" / "index").unlink()
         return self
 
@@ -68,9 +62,13 @@ class Kept:
         command = [self.installation.program, "cache", "gc", "--store", str(self.directory / store), *options]
         return Command(command, self.directory, clean_environment()).run()
 
+    def walk(self) -> str:
+        """Have git find everything that a reference leads to, which is most of what there is to look through."""
+        return self._git("--git-dir", "packed.git", "rev-list", "--objects", "--all", "--quiet")
+
     def prune(self, repository: str) -> str:
         """Have git remove what no reference leads to."""
-        return self._git("-C", str(self.directory / repository), "prune", "--expire=now")
+        return self._git("--git-dir", repository, "prune", "--expire=now")
 
     def copies(self, name: str, many: int) -> Iterator[str]:
         """The names of copies, which are there before the first is used."""
@@ -79,19 +77,23 @@ class Kept:
             subprocess.run(["cp", "-a", self.directory / name, self.directory / copy], check=True)
         return iter(made)
 
+    def _commit(self, repository: str, *options: str) -> None:
+        self._git("init", "--quiet", "--bare", repository)
+        place = ("--git-dir", repository, "--work-tree", "files", *options)
+        self._git(*place, "add", "--all")
+        self._git(*place, *_SOMEBODY, "commit", "--quiet", "--message", "all")
+
     def _git(self, *arguments: str) -> str:
         return Command(["git", *arguments], self.directory, clean_environment()).run()
 
 
-_SOMEBODY = ("-c", "user.name=Somebody", "-c", "user.email=somebody@example.com")
+_SOMEBODY = ("-c", "gc.auto=0", "-c", "user.name=Somebody", "-c", "user.email=somebody@example.com")
 
 
 def compare(installation: Installation, directory: Path, *, rounds: int) -> Iterator[Comparison]:
     """Look for what can go where nothing can, remove everything, and how long others wait for that."""
     kept = Kept(installation, directory / "collecting").make()
-    ours, peer = take_turns(
-        {"cache gc": lambda: kept.gc("store"), "git prune, packed": lambda: kept.prune("packed.git")}, rounds=rounds
-    )
+    ours, peer = take_turns({"cache gc": lambda: kept.gc("store"), "git rev-list, packed": kept.walk}, rounds=rounds)
     yield Comparison(question="look through 100,000 files, all of them needed", ours=ours, peers=[peer])
 
     stores = kept.copies("store", 2 * rounds)
