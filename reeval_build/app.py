@@ -9,10 +9,20 @@ from typing import TYPE_CHECKING, BinaryIO, Final, TypeVar
 
 import attrs
 
-from reeval_build.composition import Host, MadeEngines, Shelf, compose, keeper_of, working_directory
+from reeval_build.composition import (
+    Host,
+    MadeEngines,
+    Shelf,
+    compose,
+    keeper_of,
+    project_lock_file,
+    registry_answers,
+    working_directory,
+)
 from reeval_build.errors import InfraError, PlanError
+from reeval_build.execute.image_locks import ImageLocks
 from reeval_build.execute.resolve import resolve
-from reeval_build.model.cells import most_at_once
+from reeval_build.model.cells import images_of, most_at_once
 from reeval_build.plan.outputs import SnapshotOutput, TreeOutput
 from reeval_build.plan.planner import plan
 from reeval_build.ports.objects import LostObjectError
@@ -26,11 +36,13 @@ if TYPE_CHECKING:
     from reeval_build.execute.outcome import Outcome
     from reeval_build.model.cells import Cell
     from reeval_build.plan.graph import Graph, PlannedCell
+    from reeval_build.plan.lock_check import LockChange, LockCheck
     from reeval_build.ports.events import Listener
     from reeval_build.tree.compare import Change
 
 HOME_VARIABLE: Final = "REEVAL_BUILD_HOME"
 BUDGET_VARIABLE: Final = "REEVAL_BUILD_BUDGET"
+PLATFORM_VARIABLE: Final = "DOCKER_DEFAULT_PLATFORM"
 _REPAIRS: Final = 3
 
 Result = TypeVar("Result")
@@ -40,7 +52,8 @@ Result = TypeVar("Result")
 class Settings:
     """What the command line and the environment decide. `store` None means the default place.
 
-    `budget_bytes` is how large the store may become; None means what the environment or the project says.
+    `budget_bytes` is how large the store may become, and `platform` what images are for; None means what the
+    environment or the project says. `is_frozen` refuses images that are not locked.
     `rehash` reads every file of the host, also those that look as they did when they were read last.
     """
 
@@ -48,6 +61,8 @@ class Settings:
     sandbox: str = "docker"
     rehash: bool = False
     budget_bytes: int | None = None
+    platform: str | None = None
+    is_frozen: bool = False
     jobs: int = attrs.field(factory=lambda: os.cpu_count() or 1)
 
 
@@ -79,12 +94,31 @@ def configured_budget() -> int | None:
     return None if directory is None else project_settings(directory).budget_bytes
 
 
+def configured_platform() -> str | None:
+    """What images are for: $DOCKER_DEFAULT_PLATFORM, else what the pyproject.toml of the project says.
+
+    Raises:
+        PlanError: when what is said there is not a platform.
+    """
+    if text := os.environ.get(PLATFORM_VARIABLE):
+        from reeval_build.model.platforms import is_platform
+
+        if not is_platform(text):
+            raise PlanError(f"${PLATFORM_VARIABLE} is {text!r}, which is not a platform such as linux/arm64")
+        return text
+    from reeval_build.loading.project_file import project_settings
+
+    directory = working_directory()
+    return None if directory is None else project_settings(directory).platform
+
+
 class App:
     """A store and the adapters around it, for one command."""
 
     def __init__(self, settings: Settings, store: LocalStore, shelf: Shelf, engines: Engines, host: Host) -> None:
         self._jobs = settings.jobs
-        self._context = compose(store, shelf, engines, host)
+        locks = ImageLocks(project_lock_file(), platform=settings.platform, is_frozen=settings.is_frozen)
+        self._context = compose(store, shelf, engines, host, locks)
         self._remove_leftovers = store.remove_leftovers
         self._keeper = keeper_of(store, settings.budget_bytes, self._context.cancel)
 
@@ -96,11 +130,12 @@ class App:
     def build(self, graph: Graph, listen: Listener, *, verify: bool = False, hold: bool = False) -> Outcome:
         """Build what of `graph` is not built. See `execute.executor.execute`.
 
-        What killed runs left in the store is removed first.
+        What killed runs left in the store is removed first, and what images were found to be is locked.
         """
         from reeval_build.execute.executor import Capacity, execute
         from reeval_build.execute.recording import keep_records
 
+        self._context.locks.keep(listen)
         self._remove_leftovers(discard)
         if self._keeper is not None:
             self._keeper.listen = listen
@@ -153,6 +188,12 @@ class App:
             telling=ran.telling,
         )
 
+    def update_locks(self, cells: Iterable[Cell], names: Iterable[str] = ()) -> tuple[LockChange, ...]:
+        """Lock what the images of `cells` are now, or those of `names`. See `execute.update_locks.update_locks`."""
+        from reeval_build.execute.update_locks import update_locks
+
+        return update_locks(images_of(cells), names, self._context, jobs=self._jobs)
+
     def _repairing(
         self, graph: Graph, listen: Listener, outcome: Outcome, work: Callable[[Outcome], Result]
     ) -> tuple[Outcome, Result]:
@@ -197,11 +238,30 @@ def _concerning(planned: PlannedCell) -> Iterator[None]:
         raise InfraError(f"{planned.cell.file}: {planned.cell.name}: {problem}") from problem
 
 
+def check_locks(cells: Iterable[Cell], *, platform: str | None, asks_registries: bool = False) -> LockCheck:
+    """How the lock file compares with what `cells` name, and with what registries have now when they are asked.
+
+    Raises:
+        PlanError: when the lock file, or what says the platform, cannot be read.
+        InfraError: when a registry that is asked does not say.
+    """
+    from reeval_build.plan.lock_check import compare_locks, moved_images
+
+    locks = ImageLocks(project_lock_file()).now
+    found = compare_locks(images_of(cells), locks.images, platform=platform or configured_platform())
+    if not asks_registries:
+        return found
+    with closing(registry_answers()) as registries:
+        return attrs.evolve(found, moved=moved_images(locks.images, registries.digest))
+
+
 @contextmanager
 def opened(settings: Settings) -> Iterator[App]:
     """An app on the store that `settings` choose, which is made when it is not there."""
     if settings.budget_bytes is None:
         settings = attrs.evolve(settings, budget_bytes=configured_budget())
+    if settings.platform is None:
+        settings = attrs.evolve(settings, platform=configured_platform())
     with (
         LocalStore(settings.store or default_store()) as store,
         closing(Shelf(store)) as shelf,

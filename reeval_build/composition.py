@@ -20,9 +20,12 @@ if TYPE_CHECKING:
     from reeval_build.content.facts import Facts
     from reeval_build.digest import Digest
     from reeval_build.execute.context import Engines
+    from reeval_build.execute.image_locks import ImageLocks
     from reeval_build.model.spec import GitWorkspace
+    from reeval_build.plan.locks import Locks
     from reeval_build.plan.resolution import ResolvedPackage, ResolvedTree
     from reeval_build.ports.engine import Cancellation, Engine
+    from reeval_build.ports.locks import LockFile, RegistryAnswers
     from reeval_build.ports.objects import Batch, Objects
     from reeval_build.ports.sources import GitTrees, Packages
     from reeval_build.stores.local import LocalStore
@@ -62,7 +65,7 @@ class Host:
         self.files.close()
 
 
-def compose(store: LocalStore, shelf: Shelf, engines: Engines, host: Host) -> Context:
+def compose(store: LocalStore, shelf: Shelf, engines: Engines, host: Host, locks: ImageLocks) -> Context:
     """All that a run needs from outside."""
     cancel = threading.Event()
     return Context(
@@ -71,6 +74,7 @@ def compose(store: LocalStore, shelf: Shelf, engines: Engines, host: Host) -> Co
         facts=host.facts,
         records=store.records,
         engines=engines,
+        locks=locks,
         git=_LazyGit(store, cancel),
         host_files=host.files,
         packages=_LazyPackages(store, cancel),
@@ -127,6 +131,39 @@ def _docker_engine(store: LocalStore, objects: Objects) -> Engine:
 
 
 _ENGINES: Final[dict[str, Callable[[LocalStore, Objects], Engine]]] = {"docker": _docker_engine, "fake": _fake_engine}
+
+
+class _ProjectLockFile:
+    """The lock file of the project that a directory is in."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def read(self) -> Locks:
+        """See `ports.locks.LockFile.read`."""
+        from reeval_build.loading.lock_file import lock_path, read_locks
+
+        return read_locks(lock_path(self._directory))
+
+    def change(self, change: Callable[[Locks], Locks]) -> None:
+        """See `ports.locks.LockFile.change`."""
+        from reeval_build.loading.lock_file import lock_path
+        from reeval_build.loading.lock_writing import change_locks
+
+        change_locks(lock_path(self._directory), change)
+
+
+def project_lock_file() -> LockFile | None:
+    """The lock file for who works in this directory, which may have been removed."""
+    directory = working_directory()
+    return None if directory is None else _ProjectLockFile(directory)
+
+
+def registry_answers() -> RegistryAnswers:
+    """What can be asked of registries, by way of the engine."""
+    from reeval_build.engines.docker.registry import EngineRegistries
+
+    return EngineRegistries()
 
 
 class _LazyGit:

@@ -34,7 +34,7 @@ FOOT = """\
 | code | meaning |
 |---|---|
 | 0 | all is well |
-| 2 | a mistake in a definition or on the command line; nothing was built |
+| 2 | a mistake in a definition, in the lock file or on the command line; nothing was built |
 | 3 | a cell failed because a step, an engine, a repository or a file did; the other cells were finished |
 | 130 | stopped by Ctrl-C; what was finished is kept |
 | 129, 143 | stopped by SIGHUP or SIGTERM; what was finished is kept |

@@ -21,6 +21,7 @@ _COMMANDS: Final = {
     "doctor": "Look at all that builds need, and what killed runs left.",
     "export": "Write environments as JSON that build reads.",
     "graph": "Show the phases that builds need, shared ones once.",
+    "lock": "Lock what images are, and see whether they are locked.",
     "run": "Run a command in a sandbox started from a snapshot.",
 }
 
@@ -59,8 +60,8 @@ Examples:
 def cli() -> None:
     """Turn agent-eval environments into sandbox snapshots, each piece of work done once.
 
-    Exit codes: 0, all is well; 2, a mistake in a definition or on the command line, nothing was built; 3, a cell
-    failed because a step, an engine, a repository or a file did; 130, stopped by Ctrl-C.
+    Exit codes: 0, all is well; 2, a mistake in a definition, in the lock file or on the command line, nothing was
+    built; 3, a cell failed because a step, an engine, a repository or a file did; 130, stopped by Ctrl-C.
     """
 
 

@@ -13,7 +13,9 @@ import click
 
 from reeval_build.app import Settings
 from reeval_build.model.harnesses import HARNESSES
+from reeval_build.model.platforms import is_platform
 from reeval_build.model.sizes import size_bytes
+from reeval_build.plan.locks import LOCK_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,6 +65,13 @@ def as_bytes(_context: click.Context, _option: click.Parameter, value: str | Non
     return size
 
 
+def as_platform(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
+    """The platform of an option."""
+    if value is not None and not is_platform(value):
+        raise click.BadParameter(f"{value!r} is not a platform such as linux/amd64 or linux/arm64.")
+    return value
+
+
 def as_days(_context: click.Context, _option: click.Parameter, value: str | None) -> int | None:
     """The days of an option such as `30d` or `4w`."""
     if value is None:
@@ -87,6 +96,13 @@ SANDBOX: Final = click.option(
     help="The machine of an environment that names none.",
 )
 
+PLATFORM: Final = click.option(
+    "--platform",
+    callback=as_platform,
+    help="Use images for this platform, such as linux/arm64 (default: $DOCKER_DEFAULT_PLATFORM, else platform in "
+    "[tool.reeval-build] of pyproject.toml, else the engine's own).",
+)
+
 AS_JSON: Final = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 
 
@@ -101,6 +117,13 @@ def settings_options(command: Callable[..., Any]) -> Callable[..., Any]:
     @click.option(
         "--rehash", is_flag=True, help="Read files and directories of the host also when they look unchanged."
     )
+    @PLATFORM
+    @click.option(
+        "--frozen",
+        "is_frozen",
+        is_flag=True,
+        help=f"Refuse images that are not in {LOCK_NAME}, and leave that as it is.",
+    )
     @wraps(command)
     def with_settings(
         *args: Any,  # noqa: ANN401 - it passes on whatever click gives
@@ -108,9 +131,11 @@ def settings_options(command: Callable[..., Any]) -> Callable[..., Any]:
         sandbox: str,
         jobs: int | None,
         rehash: bool,
+        platform: str | None,
+        is_frozen: bool,
         **options: Any,  # noqa: ANN401 - as above
     ) -> Any:  # noqa: ANN401 - as above
-        settings = Settings(store=store, sandbox=sandbox, rehash=rehash)
+        settings = Settings(store=store, sandbox=sandbox, rehash=rehash, platform=platform, is_frozen=is_frozen)
         if jobs is not None:
             settings = attrs.evolve(settings, jobs=jobs)
         return command(*args, settings=settings, **options)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 import attrs
 
 from reeval_build.content.facts import Facts
+from reeval_build.execute.image_locks import ImageLocks
 from reeval_build.ports.engine import Cancellation
 from reeval_build.ports.objects import Objects
 from reeval_build.ports.records import Records
@@ -38,6 +39,7 @@ class Context:
     facts: Facts
     records: Records
     engines: Engines
+    locks: ImageLocks
     git: GitTrees
     host_files: HostFiles
     packages: Packages

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from reeval_build.content.registries import NO_REGISTRIES, Registries
+from reeval_build.errors import DefinitionError, InfraError, PlanError
 from reeval_build.execute.questions import Questions
 from reeval_build.model.plugins import LocalPlugin
 from reeval_build.model.spec import HostFile
@@ -15,14 +16,13 @@ from reeval_build.plan.servers import server_variables
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from reeval_build.errors import InfraError
     from reeval_build.execute.context import Context
     from reeval_build.model.cells import Cell
     from reeval_build.model.plugins import PluginSource
     from reeval_build.model.skills import SkillSource
     from reeval_build.model.spec import FileContent, Sandbox
     from reeval_build.plan.record import CellRecord
-    from reeval_build.plan.resolution import Base, ResolvedPlugin, ResolvedSkills
+    from reeval_build.plan.resolution import Base, BaseName, ResolvedPlugin, ResolvedSkills
     from reeval_build.state.state import Layout
 
 
@@ -46,7 +46,7 @@ def resolve(cells: Iterable[Cell], context: Context, *, jobs: int) -> Resolution
     ]
     ask = Questions(context, jobs)
     return Resolution(
-        bases=ask(sandboxes, lambda name: _resolve_base(sandboxes[name], context)),
+        bases=_resolve_bases(sandboxes, context, ask),
         layouts=layouts,
         workspaces=ask(workspaces, context.git.resolve),
         files=ask(paths, context.host_files.read),
@@ -78,8 +78,28 @@ def _resolve_plugins(
     return resolve_plugins(plugins, context, ask)
 
 
-def _resolve_base(sandbox: Sandbox, context: Context) -> Base:
-    return context.engines(sandbox.kind).resolve(sandbox, cancel=context.cancel)
+def _resolve_bases(
+    sandboxes: Mapping[BaseName, Sandbox], context: Context, ask: Questions
+) -> Mapping[BaseName, Base | InfraError]:
+    """What images are, as they are locked. Raises PlanError with all that may not be what it would be."""
+    if any(name.image is not None for name in sandboxes):
+        context.locks.load()
+
+    def resolve_one(name: BaseName) -> Base | PlanError:
+        sandbox = sandboxes[name]
+        try:
+            terms = context.locks.terms(name.image)
+            return context.engines(sandbox.kind).resolve(sandbox, terms=terms, cancel=context.cancel)
+        except PlanError as error:
+            return error
+
+    found = ask(sandboxes, resolve_one)
+    refused = [answer for answer in found.values() if isinstance(answer, PlanError)]
+    if refused:
+        raise DefinitionError(*map(str, refused))
+    bases = {name: answer for name, answer in found.items() if not isinstance(answer, PlanError)}
+    context.locks.note({name: base for name, base in bases.items() if not isinstance(base, InfraError)})
+    return bases
 
 
 def _earlier(cells: Iterable[Cell], context: Context) -> dict[str, CellRecord]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 
 from reeval_build.errors import PlanError
+from reeval_build.model.platforms import is_platform
 from reeval_build.model.sizes import size_bytes
 
 if TYPE_CHECKING:
@@ -27,9 +28,13 @@ class ProjectFileError(PlanError):
 
 @attrs.frozen(kw_only=True)
 class ProjectSettings:
-    """What a project asks for; None for what it does not say. `budget_bytes` is how large the store may become."""
+    """What a project asks for; None for what it does not say.
+
+    `budget_bytes` is how large the store may become, and `platform` what its images are for.
+    """
 
     budget_bytes: int | None = None
+    platform: str | None = None
 
 
 def project_settings(directory: Path) -> ProjectSettings:
@@ -61,7 +66,7 @@ def project_settings(directory: Path) -> ProjectSettings:
 
 
 def _settings(path: Path, table: Mapping[str, Any]) -> ProjectSettings:
-    found = {}
+    found: dict[str, Any] = {}
     for key, value in table.items():
         if key not in _KEYS:
             import difflib  # noqa: PLC0415 - for this message only
@@ -70,7 +75,7 @@ def _settings(path: Path, table: Mapping[str, Any]) -> ProjectSettings:
             raise ProjectFileError(
                 path,
                 f'[tool.{_TABLE}] has an unknown key "{key}"',
-                hint=f'did you mean "{near[0]}"?' if near else f"known is {', '.join(_KEYS)}",
+                hint=f'did you mean "{near[0]}"?' if near else f"known are {' and '.join(_KEYS)}",
             )
         name, read, what = _KEYS[key]
         found[name] = read(value)
@@ -79,6 +84,11 @@ def _settings(path: Path, table: Mapping[str, Any]) -> ProjectSettings:
     return ProjectSettings(**found)
 
 
-_KEYS: Final[Mapping[str, tuple[str, Callable[[object], int | None], str]]] = {
+def _platform(value: object) -> str | None:
+    return value if isinstance(value, str) and is_platform(value) else None
+
+
+_KEYS: Final[Mapping[str, tuple[str, Callable[[object], int | str | None], str]]] = {
     "budget": ("budget_bytes", size_bytes, 'a size such as "20G"'),
+    "platform": ("platform", _platform, 'a platform such as "linux/arm64"'),
 }

@@ -87,3 +87,8 @@ def most_at_once(cells: Iterable[Cell]) -> dict[str, int]:
         if limit is not None:
             limits[cell.sandbox.kind] = limit
     return limits
+
+
+def images_of(cells: Iterable[Cell]) -> frozenset[str]:
+    """The images that the sandboxes of some cells are made from, as their authors name them."""
+    return frozenset(cell.sandbox.base_image for cell in cells if isinstance(cell.sandbox, DockerSandbox))

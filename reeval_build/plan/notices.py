@@ -8,6 +8,7 @@ from reeval_build.errors import InfraError
 from reeval_build.model.egress import is_restricted
 from reeval_build.model.mcp import RemoteServer
 from reeval_build.model.shown import names_secret
+from reeval_build.plan.resolution import base_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,6 +34,9 @@ def refused(cell: Cell, contents: Contents) -> Iterable[str]:
 def warnings(cell: Cell, contents: Contents, resolution: Resolution) -> Iterable[str]:
     """What its author should know of a cell that can be built."""
     yield from (f"{cell.file}: {warning}" for warning in contents.warnings)
+    base = resolution.bases[base_name(cell.sandbox)]
+    if not isinstance(base, InfraError):
+        yield from (f"{cell.file}: {warning}" for warning in base.warnings)
     merged, environment = cell.merged, f'the environment "{cell.environment.name}"'
     if is_restricted(cell.egress):
         yield (

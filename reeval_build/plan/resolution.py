@@ -14,6 +14,7 @@ from reeval_build.model.plugins import PluginSource
 from reeval_build.model.skills import SkillSource
 from reeval_build.model.spec import DockerSandbox, GitWorkspace
 from reeval_build.paths import Parts
+from reeval_build.plan.locks import LockedImage
 from reeval_build.plan.sources import LocalDirectory, Package, SourceKind, SourceRequest
 from reeval_build.state.state import Layout
 
@@ -37,10 +38,16 @@ class BaseName:
 
 @attrs.frozen(kw_only=True)
 class Base:
-    """What the lowest state of a sandbox is, by content: equal for equal content and platform, on every engine."""
+    """What the lowest state of a sandbox is, by content: equal for equal content and platform, on every engine.
+
+    `locked` is what to lock an image as, None for what is no image, or has only one content by its name.
+    """
 
     identity: Digest
     platform: str
+
+    locked: LockedImage | None = attrs.field(default=None, eq=False)
+    warnings: tuple[str, ...] = attrs.field(default=(), eq=False)
 
 
 @attrs.frozen(kw_only=True)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from reeval_build.errors import InfraError
 from reeval_build.model.start_options import UNLIMITED
+from reeval_build.plan.locks import ANY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from reeval_build.model.spec import Sandbox as SandboxSpec
     from reeval_build.model.start_options import StartOptions
+    from reeval_build.plan.locks import Terms
     from reeval_build.plan.resolution import Base
     from reeval_build.ports.objects import Batch
     from reeval_build.state.delta import DeltaEntry
@@ -100,12 +102,17 @@ class Engine(Protocol):
     def layout(self) -> Layout:
         """Where its sandboxes have the workspace and the home directory."""
 
-    def resolve(self, sandbox: SandboxSpec, *, cancel: Cancellation) -> Base:
-        """What the sandbox's base is now, fetching it if need be.
+    def resolve(self, sandbox: SandboxSpec, *, terms: Terms = ANY, cancel: Cancellation) -> Base:
+        """What the sandbox's base is, on these terms.
+
+        What it is locked as it is, whatever its name is now; the engine need not have that before a sandbox starts.
+        What is not locked is what the engine has under that name, or is fetched.
 
         Raises:
             CancelledError: when the run is told to stop while it is fetched.
             EngineAwayError: when the engine does not answer.
+            NotLockedError: when it must be locked and is not.
+            MissingPlatformError: when there is none for the platform.
             InfraError: when there is no such image.
         """
 

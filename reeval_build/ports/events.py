@@ -103,8 +103,23 @@ class BudgetExceeded:
     uses: tuple[InUse, ...]
 
 
+@attrs.frozen(kw_only=True)
+class LockNotWritten:
+    """What images are now could not be written to the lock file: the next build asks again."""
+
+    problem: str
+
+
 Event: TypeAlias = (
-    NodeWaiting | NodeFinished | ObjectLost | CellNotRecorded | SecretLeft | NamesAlike | StoreWaiting | BudgetExceeded
+    NodeWaiting
+    | NodeFinished
+    | ObjectLost
+    | CellNotRecorded
+    | SecretLeft
+    | NamesAlike
+    | StoreWaiting
+    | BudgetExceeded
+    | LockNotWritten
 )
 
 

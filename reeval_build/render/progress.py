@@ -12,6 +12,7 @@ from reeval_build.paths import display_apart
 from reeval_build.ports.events import (
     BudgetExceeded,
     CellNotRecorded,
+    LockNotWritten,
     NamesAlike,
     NodeFinished,
     NodeWaiting,
@@ -68,6 +69,8 @@ class Progress:
                 return f"reeval: warning: {problem}; what it belonged to is built again"
             case CellNotRecorded(cell=cell, problem=problem):
                 return f"reeval: warning: {cell} is built, but its record could not be written: {problem}"
+            case LockNotWritten(problem=problem):
+                return f"reeval: warning: what images are now could not be locked: {problem}"
             case NamesAlike(node=node, groups=groups):
                 cells = some(self._cells[node.recipe])
                 alike = some((" and ".join(f'"{path}"' for path in display_apart(group)) for group in groups), _MANY)

@@ -60,7 +60,9 @@ def test_help_and_version_import_click_and_nothing_else(reeval: ReevalBuild, opt
     assert not any(module.startswith("reeval_build.loading") for module in modules)
 
 
-@pytest.mark.parametrize("command", ["build", "cache", "cache du", "export", "graph", "run"])
+@pytest.mark.parametrize(
+    "command", ["build", "cache", "cache du", "export", "graph", "lock check", "lock update", "run"]
+)
 def test_the_help_of_a_command_imports_no_engine_and_no_store(reeval: ReevalBuild, command: str) -> None:
     reeval.names_store = False
 

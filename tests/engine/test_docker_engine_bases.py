@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import docker
 import pytest
 
-from reeval_build.engines.docker.bases import MissingImageError
 from reeval_build.engines.docker.connection import Connection
 from reeval_build.engines.docker.endpoint import Endpoint, EndpointError
 from reeval_build.engines.docker.engine import DockerEngine
+from reeval_build.engines.docker.registry import MissingImageError
 from reeval_build.model.spec import DockerSandbox
 from reeval_build.ports.engine import EngineAwayError
 from tests.support.workbench import Workbench

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from reeval_build.engines.docker.bases import MissingImageError
 from reeval_build.engines.docker.engine import DockerEngine
 from reeval_build.engines.docker.prompt import PromptEngine, find_image
+from reeval_build.engines.docker.registry import MissingImageError
 from reeval_build.model.spec import DockerSandbox
 from reeval_build.ports.engine import EngineAwayError
 from reeval_build.state.state import State

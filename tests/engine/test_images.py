@@ -81,7 +81,7 @@ def test_an_image_and_its_install_are_built_once_as_root_and_see_no_env(
 
 
 @pytest.mark.conforms("75", "76", "fault 7")
-def test_an_image_is_built_on_again_when_its_tag_moves_and_not_when_its_name_changes(
+def test_an_image_is_built_on_again_when_its_lock_moves_and_not_when_its_name_changes(
     project: Project, reeval: ReevalBuild, engine: PrivateEngine, client: docker.DockerClient
 ) -> None:
     def tag(content: str, name: str) -> None:
@@ -108,9 +108,13 @@ def test_an_image_is_built_on_again_when_its_tag_moves_and_not_when_its_name_cha
     project.edit("env.py", "renamed", "moving")
     tag("new", "moving")
 
+    locked = reeval.build()
+    reeval("lock update", "reeval-build-test/moving:1")
     moved = reeval.build()
 
-    assert renamed.ran == []
+    assert renamed.ran == locked.ran == []
+    assert locked.value["cells"][0]["key"] == first.value["cells"][0]["key"]
+    assert "image 'reeval-build-test/moving:1' is used as reeval-build.lock has it" in locked.stderr
     assert renamed.value["cells"][0]["key"] == first.value["cells"][0]["key"]
     assert moved.phases("ran") == ["base", "install", "root", "setup", "snapshot"]
     assert moved.value["cells"][0]["key"] != first.value["cells"][0]["key"]

@@ -34,6 +34,7 @@ def test_the_nearest_file_counts_and_no_other(tmp_path: Path) -> None:
         ("[tool.reeval-build]\n", NOTHING),
         ("[tool.reeval-builder]\nbudget = 5\n", NOTHING),
         ('[tool."reeval-build"]\nbudget = "20G"\n', ProjectSettings(budget_bytes=20 * 1024**3)),
+        ('[tool.reeval-build]\nplatform = "linux/arm64"\n', ProjectSettings(platform="linux/arm64")),
         ("tool = 1\n# reeval-build\n", NOTHING),
         ("this is no TOML, and not about us", NOTHING),
     ],
@@ -49,7 +50,8 @@ def test_what_a_file_says(tmp_path: Path, text: str, expected: ProjectSettings) 
     [
         (b"[tool.reeval-build]\nbudget = true\n", "budget of [tool.reeval-build] is True, which is not a size"),
         (b"[tool.reeval-build]\nbudget = -1\n", "budget of [tool.reeval-build] is -1, which is not a size"),
-        (b"[tool.reeval-build]\nstore = 'x'\n", 'has an unknown key "store" (known is budget)'),
+        (b"[tool.reeval-build]\nplatform = 'arm64'\n", "platform of [tool.reeval-build] is 'arm64', which is not a"),
+        (b"[tool.reeval-build]\nstore = 'x'\n", 'has an unknown key "store" (known are budget and platform)'),
         (b"tool.reeval-build = []\n", "tool.reeval-build is not a table"),
         (b"# reeval-build \xff\n", "it is not TOML: "),
     ],

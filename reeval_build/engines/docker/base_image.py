@@ -17,7 +17,10 @@ BASE_IMAGE: Final = Domain("base-image", 1)
 
 @attrs.frozen(kw_only=True)
 class BaseImage:
-    """An image: by content first, then how it is found. `layers` are uncompressed digests, lowest first."""
+    """An image: by content first, then how it is found. `layers` are uncompressed digests, lowest first.
+
+    `digests` are those that registries gave it, `ghcr.io/a/b@sha256:...`, as the engine remembers them.
+    """
 
     operating_system: str
     architecture: str
@@ -27,6 +30,7 @@ class BaseImage:
 
     name: str = attrs.field(eq=False)
     image_id: str = attrs.field(eq=False)
+    digests: tuple[str, ...] = attrs.field(default=(), eq=False)
 
     @property
     def platform(self) -> str:
@@ -60,4 +64,5 @@ def read_image(name: str, details: Mapping[str, Any]) -> BaseImage:
         env=tuple(config.get("Env") or ()),
         name=name,
         image_id=details["Id"],
+        digests=tuple(details.get("RepoDigests") or ()),
     )

@@ -3,101 +3,187 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from docker.errors import NotFound
+import attrs
 
 from reeval_build.engines.docker.base_image import BaseImage, read_image
-from reeval_build.engines.docker.connection import EngineRefusalError, one_line
-from reeval_build.errors import CancelledError, InfraError
+from reeval_build.engines.docker.connection import EngineRefusalError
+from reeval_build.engines.docker.locked import Wanted, base_of, choose, lock_of, registry_digests
+from reeval_build.engines.docker.registry import MissingImageError, Registries
+from reeval_build.errors import InfraError
+from reeval_build.model.image_names import read_image_name
+from reeval_build.model.platforms import choose_platform, is_same_platform
+from reeval_build.plan.locks import MissingPlatformError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from reeval_build.digest import Digest
     from reeval_build.engines.docker.connection import Connection
+    from reeval_build.plan.locks import Terms
+    from reeval_build.plan.resolution import Base
     from reeval_build.ports.engine import Cancellation
 
 
-class MissingImageError(InfraError):
-    """An image that the engine neither has nor can pull."""
-
-    def __init__(self, name: str, reason: str) -> None:
-        super().__init__(
-            f"image {name!r} is not in the engine and could not be pulled: {reason}",
-            hint="check the name, `docker login` to its registry, or build it under this name",
-        )
-        self.name, self.reason = name, reason
-
-
-class MovedImageError(InfraError):
-    """An image that went away during the run, and whose name is another image's now."""
+class LostImageError(InfraError):
+    """An image that only engines have, and this one does not as it is locked."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"image {name!r} is not what it was when the run began", hint="run the command again")
+        super().__init__(
+            f"image {name!r} is locked as an engine had it, no registry is known to have that, and this engine has not",
+            hint=f"build or load it as it was, or run `reeval-build lock update {name}` to lock what it is now",
+        )
         self.name = name
+
+
+class OtherContentError(InfraError):
+    """What an image is locked as is, under its digest, something else."""
+
+    def __init__(self, name: str, reference: str) -> None:
+        super().__init__(
+            f"image {name!r} is locked as a content that {reference} is not: the two do not belong together",
+            hint=f"run `reeval-build lock update {name}`, unless somebody edited the lock file",
+        )
+        self.name, self.reference = name, reference
+
+
+def _as_pulled(image: BaseImage, digest: str | None) -> BaseImage:
+    """An image that was just pulled, with no other digest than the one it was pulled by, where that is known."""
+    digests = tuple(one for one in image.digests if digest is not None and one.endswith(f"@{digest}"))
+    return attrs.evolve(image, digests=digests or image.digests)
 
 
 class BaseImages:
     """The base images of an engine, of which some are `known`; safe to use from several threads."""
 
-    def __init__(self, connection: Connection, known: Iterable[BaseImage] = ()) -> None:
+    def __init__(self, connection: Connection, known: Iterable[BaseImage] = (), wanted: Iterable[Wanted] = ()) -> None:
         self._connection = connection
-        self._known = {image.identity: image for image in known}
+        self._registries = Registries(connection)
+        self._found = {image.identity: image for image in known}
+        self._wanted = {one.locked.content: one for one in wanted}
         self._guard = threading.Lock()
 
-    def resolve(self, name: str, cancel: Cancellation) -> BaseImage:
-        """The image called `name` now; it is pulled when the engine has none of that name.
+    def resolve(self, name: str, terms: Terms, cancel: Cancellation) -> Base:
+        """What the image called `name` is, on these terms. See `ports.engine.Engine.resolve`.
 
         Raises:
             MissingImageError: when there is none.
+            MissingPlatformError: when there is none for the platform.
+            NotLockedError: when it must be locked and is not.
         """
-        try:
-            details = self._connection.find_image(name)
-        except EngineRefusalError as error:
-            raise MissingImageError(name, error.reason) from error
-        if details is None:
-            self._pull(name, cancel)
-            details = self._connection.find_image(name)
-        if details is None:
-            raise MissingImageError(name, "the engine does not have it after pulling it")
-        image = read_image(name, details)
+        named = self._find_named(name)
+        if terms.is_newest:
+            return self._keep(self._newest(name, named, terms, cancel), terms)
+        chosen = choose(name, named, terms, platform=self._own_platform)
+        if chosen is None:
+            return self._keep(self._pull(name, named, terms, cancel), terms)
+        if isinstance(chosen, BaseImage):
+            return self._keep(chosen, terms)
         with self._guard:
-            self._known[image.identity] = image
-        return image
+            self._wanted[chosen.locked.content] = chosen
+        return chosen.base
 
     def find(self, identity: Digest, cancel: Cancellation) -> BaseImage:
-        """The image that was resolved as `identity`, pulled again if the engine lost it since.
+        """The image that was resolved as `identity`, pulled if the engine does not have it, or lost it since.
 
         Raises:
-            MissingImageError: when it is lost for good.
-            MovedImageError: when its name is another image's now.
+            LostImageError: when it is lost, and no registry has it.
+            MissingImageError: when it cannot be pulled.
         """
         with self._guard:
-            image = self._known[identity]
-        if self._connection.find_image(image.image_id) is not None:
+            image = self._found.get(identity)
+            wanted = self._wanted.get(identity)
+        if image is not None and self._connection.find_image(image.image_id) is not None:
             return image
-        again = self.resolve(image.name, cancel)
-        if again.identity != identity:
-            raise MovedImageError(image.name)
-        return again
+        if wanted is None:
+            assert image is not None, "a state's base was resolved before"
+            wanted = Wanted(name=image.name, platform=image.platform, locked=lock_of(image))
+        found = wanted.in_engine(self._find) or self._pull_locked(wanted, cancel)
+        with self._guard:
+            self._found[identity] = found
+        return found
 
-    def _pull(self, name: str, cancel: Cancellation) -> None:
+    def _keep(self, image: BaseImage, terms: Terms) -> Base:
+        with self._guard:
+            self._found[image.identity] = image
+        return base_of(image, terms)
+
+    def _find(self, reference: str) -> BaseImage | None:
+        details = self._connection.find_image(reference)
+        return None if details is None else read_image(reference, details)
+
+    def _find_named(self, name: str) -> BaseImage | None:
         try:
-            with self._connection.asked_to(f"pull image {name!r}"):
-                try:
-                    events = list(_until(cancel, self._connection.patient.pull(name, stream=True, decode=True)))
-                except NotFound as error:
-                    raise MissingImageError(name, one_line(error.explanation or str(error))) from error
+            return self._find(name)
         except EngineRefusalError as error:
             raise MissingImageError(name, error.reason) from error
-        for event in events:
-            if "error" in event:
-                raise MissingImageError(name, one_line(event["error"]))
 
+    def _own_platform(self) -> str:
+        with self._connection.asked_to("say what it is"):
+            version = self._connection.quick.version()
+        return f"{version['Os']}/{version['Arch']}"
 
-def _until(cancel: Cancellation, events: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    for event in events:
-        if cancel.is_set():
-            raise CancelledError
-        yield event
+    def _newest(self, name: str, named: BaseImage | None, terms: Terms, cancel: Cancellation) -> BaseImage:
+        """What its registry has of that name now, or the engine, when it has one of its own making."""
+        if named is not None and not registry_digests(named) and self._will_do(named, terms):
+            return named
+        return self._pull(name, named, terms, cancel)
+
+    def _will_do(self, image: BaseImage, terms: Terms) -> bool:
+        return terms.platform is None or is_same_platform(terms.platform, image.platform)
+
+    def _pull(self, name: str, named: BaseImage | None, terms: Terms, cancel: Cancellation) -> BaseImage:
+        """Pull an image by its name, but by its digest when that name would be taken from an image of another platform.
+
+        Raises:
+            MissingImageError: when it cannot be pulled.
+            MissingPlatformError: when there is none for the platform.
+        """
+        reference = name
+        if named is not None and not self._will_do(named, terms):
+            reference = self._by_digest(name, named, terms)
+        try:
+            digest = self._registries.pull(reference, cancel, platform=terms.platform)
+        except MissingImageError:
+            self._check_platform(name, terms.platform or self._own_platform())
+            raise
+        details = self._connection.find_image(reference)
+        if details is None:
+            raise MissingImageError(name, "the engine does not have it after pulling it")
+        image = _as_pulled(read_image(name, details), digest)
+        if terms.platform is not None and not is_same_platform(terms.platform, image.platform):
+            self._check_platform(name, terms.platform)
+            raise MissingPlatformError(name, terms.platform, (image.platform,))
+        return image
+
+    def _by_digest(self, name: str, named: BaseImage, terms: Terms) -> str:
+        assert terms.platform is not None, "the image would do"
+        parsed = read_image_name(name)
+        if parsed is None or not registry_digests(named):
+            raise MissingPlatformError(name, terms.platform, (named.platform,))
+        offer = self._registries.offer(name)
+        if choose_platform(terms.platform, offer.platforms) is None:
+            raise MissingPlatformError(name, terms.platform, offer.platforms)
+        return parsed.at(offer.digest)
+
+    def _check_platform(self, name: str, platform: str) -> None:
+        """Raise MissingPlatformError if the registry says that this is why."""
+        try:
+            offer = self._registries.offer(name)
+        except MissingImageError:
+            return
+        if offer.platforms and choose_platform(platform, offer.platforms) is None:
+            raise MissingPlatformError(name, platform, offer.platforms)
+
+    def _pull_locked(self, wanted: Wanted, cancel: Cancellation) -> BaseImage:
+        if not wanted.sources:
+            raise LostImageError(wanted.name)
+        (reference,) = wanted.sources
+        self._registries.pull(reference, cancel, platform=wanted.platform)
+        found = self._find(reference)
+        if found is None:
+            raise MissingImageError(reference, "the engine does not have it after pulling it")
+        if found.identity != wanted.locked.content:
+            raise OtherContentError(wanted.name, reference)
+        return found

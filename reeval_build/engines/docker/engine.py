@@ -24,14 +24,17 @@ from reeval_build.engines.owner import current_owner
 from reeval_build.errors import CancelledError
 from reeval_build.model.spec import DockerSandbox
 from reeval_build.model.start_options import UNLIMITED
-from reeval_build.plan.resolution import Base
+from reeval_build.plan.locks import ANY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from reeval_build.engines.docker.base_image import BaseImage
+    from reeval_build.engines.docker.locked import Wanted
     from reeval_build.model.spec import Sandbox as SandboxSpec
     from reeval_build.model.start_options import StartOptions
+    from reeval_build.plan.locks import Terms
+    from reeval_build.plan.resolution import Base
     from reeval_build.ports.engine import Cancellation
     from reeval_build.ports.objects import Batch, Objects
     from reeval_build.state.delta import DeltaEntry
@@ -57,6 +60,7 @@ class DockerEngine:
         scratch: a directory for temporary files; it is made when it is not there.
         address: of the engine, `unix://...` or `tcp://...`; by default the one that Docker's own client would use.
         known: images that were found already, for states on them.
+        wanted: images that states may be on and that are looked for when one starts.
         portable: read changes through a committed image even where the engine's disk could be read, which is faster.
     """
 
@@ -67,12 +71,14 @@ class DockerEngine:
         scratch: Path,
         address: str | None = None,
         known: Iterable[BaseImage] = (),
+        wanted: Iterable[Wanted] = (),
         portable: bool = False,
     ) -> None:
         self._objects = objects
         self._scratch = scratch
         self._address = address
         self._known = tuple(known)
+        self._wanted = tuple(wanted)
         self._portable = portable
         self._parts: _Parts | None = None
         self._facts: facts.EngineFacts | None = None
@@ -83,11 +89,10 @@ class DockerEngine:
         """See `ports.engine.Engine.layout`."""
         return LAYOUT
 
-    def resolve(self, sandbox: SandboxSpec, *, cancel: Cancellation) -> Base:
+    def resolve(self, sandbox: SandboxSpec, *, terms: Terms = ANY, cancel: Cancellation) -> Base:
         """See `ports.engine.Engine.resolve`."""
         assert isinstance(sandbox, DockerSandbox), "another engine's sandbox"
-        image = self._connected().bases.resolve(sandbox.base_image, cancel)
-        return Base(identity=image.identity, platform=image.platform)
+        return self._connected().bases.resolve(sandbox.base_image, terms, cancel)
 
     @contextmanager
     def start(
@@ -131,7 +136,7 @@ class DockerEngine:
             if self._parts is None:
                 endpoint = current_endpoint() if self._address is None else Endpoint(address=self._address)
                 connection = Connection(endpoint)
-                bases = BaseImages(connection, self._known)
+                bases = BaseImages(connection, self._known, self._wanted)
                 images = StateImages(connection, self._objects, bases, scratch=self._scratch)
                 self._parts = _Parts(connection=connection, bases=bases, images=images)
             return self._parts

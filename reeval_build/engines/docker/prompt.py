@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import quote
 
 from reeval_build.engines.docker.base_image import BaseImage, read_image
+from reeval_build.engines.docker.locked import Wanted, base_of, choose
 from reeval_build.engines.docker.places import LAYOUT
 from reeval_build.model.spec import DockerSandbox
 from reeval_build.model.start_options import UNLIMITED
-from reeval_build.plan.resolution import Base
+from reeval_build.plan.locks import ANY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from reeval_build.engines.docker.engine import DockerEngine
     from reeval_build.model.spec import Sandbox as SandboxSpec
     from reeval_build.model.start_options import StartOptions
+    from reeval_build.plan.locks import Terms
+    from reeval_build.plan.resolution import Base
     from reeval_build.ports.engine import Cancellation, Sandbox
     from reeval_build.ports.objects import Objects
     from reeval_build.state.state import Layout, State
@@ -51,18 +54,34 @@ class PromptEngine:
         self._objects = objects
         self._scratch = scratch
         self._found: list[BaseImage] = []
+        self._wanted: list[Wanted] = []
         self._made: DockerEngine | None = None
         self._guard = threading.Lock()
 
-    def resolve(self, sandbox: SandboxSpec, *, cancel: Cancellation) -> Base:
+    def resolve(self, sandbox: SandboxSpec, *, terms: Terms = ANY, cancel: Cancellation) -> Base:
         """See `ports.engine.Engine.resolve`."""
         assert isinstance(sandbox, DockerSandbox), "another engine's sandbox"
         with self._guard:
-            image = find_image(sandbox.base_image) if self._made is None else None
-            if image is not None:
+            base = self._resolved_promptly(sandbox.base_image, terms) if self._made is None else None
+        return self._engine.resolve(sandbox, terms=terms, cancel=cancel) if base is None else base
+
+    def _resolved_promptly(self, name: str, terms: Terms) -> Base | None:
+        named = None if terms.is_newest else find_image(name)
+        if named is None:
+            return None
+        try:
+            chosen = choose(name, named, terms, platform=_not_known)
+        except LookupError:
+            return None
+        match chosen:
+            case None:
+                return None
+            case Wanted():
+                self._wanted.append(chosen)
+                return chosen.base
+            case image:
                 self._found.append(image)
-                return Base(identity=image.identity, platform=image.platform)
-        return self._engine.resolve(sandbox, cancel=cancel)
+                return base_of(image, terms)
 
     @contextmanager
     def start(self, state: State, *, options: StartOptions = UNLIMITED, cancel: Cancellation) -> Iterator[Sandbox]:
@@ -86,8 +105,13 @@ class PromptEngine:
             if self._made is None:
                 from reeval_build.engines.docker.engine import DockerEngine  # noqa: PLC0415 - see above
 
-                self._made = DockerEngine(self._objects, scratch=self._scratch, known=self._found)
+                self._made = DockerEngine(self._objects, scratch=self._scratch, known=self._found, wanted=self._wanted)
             return self._made
+
+
+def _not_known() -> str:
+    """What an engine runs by itself takes a question that is not a quick one."""
+    raise LookupError
 
 
 def find_image(name: str) -> BaseImage | None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from reeval_build import canon
 from reeval_build.digest import Domain
 from reeval_build.model.start_options import UNLIMITED
+from reeval_build.plan.locks import ANY
 from reeval_build.plan.resolution import Base
 from reeval_build.state.state import Layout
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from reeval_build.engines.fake.restore import Restored
     from reeval_build.model.spec import Sandbox as SandboxSpec
     from reeval_build.model.start_options import StartOptions
+    from reeval_build.plan.locks import Terms
     from reeval_build.ports.engine import Cancellation
     from reeval_build.ports.objects import Batch, Objects
     from reeval_build.state.delta import DeltaEntry
@@ -52,7 +54,7 @@ class FakeEngine:
         self._scratch = scratch
         self._scratch_in = scratch_in
 
-    def resolve(self, sandbox: SandboxSpec, *, cancel: Cancellation) -> Base:  # noqa: ARG002 - the port's signature
+    def resolve(self, sandbox: SandboxSpec, *, terms: Terms = ANY, cancel: Cancellation) -> Base:  # noqa: ARG002 - the port's signature
         """See `ports.engine.Engine.resolve`. The base is nothing, on this kind of machine."""
         name = f"{sys.platform}/{platform.machine().lower()}"
         return Base(identity=FAKE_BASE.digest(canon.encode([name])), platform=name)

@@ -1,0 +1,97 @@
+"""What an image is locked as, and on what terms its base is looked up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, TypeAlias
+
+import attrs
+
+from reeval_build.digest import Digest
+from reeval_build.errors import PlanError
+from reeval_build.model.platforms import choose_platform
+
+LOCK_NAME: Final = "reeval-build.lock"
+
+
+@attrs.frozen(kw_only=True)
+class LockedImage:
+    """What an image is on one platform: `content` is what keys have of it, and the other field is how it is had again.
+
+    `digest` is that of a registry (`sha256:...`), of a manifest or of an index that has one for the platform. `image`
+    is the id that an engine gave an image which no registry is known to have. Exactly one of them is there.
+    """
+
+    content: Digest
+    digest: str | None = None
+    image: str | None = attrs.field(default=None)
+
+    @image.validator
+    def _is_one_of_two(self, _attribute: object, value: str | None) -> None:
+        if (value is None) is (self.digest is None):
+            raise ValueError("an image is locked by a digest or by the id that an engine gave it")
+
+
+Images: TypeAlias = Mapping[str, Mapping[str, LockedImage]]
+"""What images are locked as, by name and platform."""
+
+
+@attrs.frozen(kw_only=True)
+class Locks:
+    """What a lock file says. `others` are sections that this version knows nothing of: they stay as they are."""
+
+    images: Images = attrs.field(factory=dict)
+    others: Mapping[str, Any] = attrs.field(factory=dict)
+
+    def with_image(self, name: str, platform: str, locked: LockedImage) -> Locks:
+        """The same, with one image locked so."""
+        platforms = {**self.images.get(name, {}), platform: locked}
+        return attrs.evolve(self, images={**self.images, name: platforms})
+
+    def without(self, name: str) -> Locks:
+        """The same, without an image."""
+        return attrs.evolve(self, images={one: self.images[one] for one in self.images if one != name})
+
+
+@attrs.frozen(kw_only=True)
+class Terms:
+    """How to look up an image.
+
+    `platform` is None for the engine's own. `locked` is what the image is locked as, by platform; `must_be_locked`
+    says that it may be nothing else, and `is_newest` that its registry is asked, whatever the engine has.
+    """
+
+    platform: str | None = None
+    locked: Mapping[str, LockedImage] = attrs.field(factory=dict)
+    must_be_locked: bool = False
+    is_newest: bool = False
+
+    def locked_for(self, platform: str) -> tuple[str, LockedImage] | None:
+        """What it is locked as on a platform, and how that platform is written there."""
+        name = choose_platform(platform, self.locked)
+        return None if name is None else (name, self.locked[name])
+
+
+ANY: Final = Terms()
+
+
+class NotLockedError(PlanError):
+    """An image that is not locked, where it has to be; `platform` is None when it is locked for none."""
+
+    def __init__(self, name: str, platform: str | None) -> None:
+        super().__init__(
+            f"image {name!r} is not in {LOCK_NAME}" + (f" for {platform}" if platform else ""),
+            hint="build once without --frozen to lock it, and commit the file",
+        )
+        self.name, self.platform = name, platform
+
+
+class MissingPlatformError(PlanError):
+    """An image that there is, but not for a platform."""
+
+    def __init__(self, name: str, platform: str, offered: tuple[str, ...]) -> None:
+        super().__init__(
+            f"image {name!r} is not there for {platform}: it is there for {', '.join(offered)}",
+            hint="choose one of them with --platform, or another image",
+        )
+        self.name, self.platform, self.offered = name, platform, offered
