@@ -47,7 +47,8 @@ class BudgetKeeper:
         """Have room for bytes that are coming. Raises CancelledError when the run is told to stop meanwhile."""
         if not self._store.tally.is_sure:
             with self._guard:
-                self._store.tally.measure()
+                if not self._store.tally.is_sure:
+                    self._store.tally.measure()
         if self._is_due(coming):
             with self._guard:
                 if self._is_due(coming):
@@ -63,18 +64,22 @@ class BudgetKeeper:
         if total <= self._budget_bytes:
             self._in_vain = None
             return False
-        if self._in_vain is None:
+        # Once, for another thread may find room meanwhile.
+        in_vain = self._in_vain
+        if in_vain is None:
             return True
-        left, given_up = self._in_vain
+        left, given_up = in_vain
         return self._store.leases.given_up != given_up or total > left + self._budget_bytes // _AGAIN
 
     def _collect(self, coming: int) -> None:
         given_up = self._store.leases.given_up
         # More than once, for others write meanwhile.
-        while self._has_freed(coming):
-            if self._store.tally.total + coming <= self._budget_bytes:
+        is_worth_it = True
+        while is_worth_it:
+            is_worth_it = self._has_freed(coming)
+            total = self._store.tally.total + coming
+            if total <= self._budget_bytes:
                 return
-        total = self._store.tally.total + coming
         self._in_vain = total, given_up
         self._say(total)
 

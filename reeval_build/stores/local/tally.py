@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _COLLECTED: Final = ("packs", "objects", "git", "npm", "logs")
 _NUMBER_BYTES: Final = 8
+_MOST: Final = (1 << 8 * _NUMBER_BYTES) - 1
 
 
 class Tally:
@@ -72,7 +73,8 @@ class Tally:
             with _locked(self._descriptor):
                 total = int.from_bytes(os.pread(self._descriptor, _NUMBER_BYTES, 0), "little")
                 if count:
-                    total = max(0, total + count)
+                    # A file that was damaged can say anything, until it is measured again.
+                    total = min(max(0, total + count), _MOST)
                     os.pwrite(self._descriptor, total.to_bytes(_NUMBER_BYTES, "little"), 0)
                 return total
         return 0
