@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import resource
 import shutil
 import signal
 import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
@@ -243,3 +245,44 @@ def test_a_store_of_an_earlier_format_becomes_one_of_this_format(root, found):
         assert store.records.expected({BLOB.digest(b"work"): "setup"}) == {}
         collected = collect(store, Limits(), dry_run=False, cancel=threading.Event(), waiting=lambda _owner: None)
         assert collected.evicted == ()
+
+
+@contextmanager
+def files_that_grow_no_more_than(size: int) -> Iterator[None]:
+    """As on a disk that takes so much and no more; a write that begins before that is cut short."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def lease_file(store: LocalStore) -> Path:
+    (path,) = (store.root / "leases").iterdir()
+    return path
+
+
+def test_what_is_leased_stays_so_when_it_is_leased_again_with_what_a_full_disk_does_not_take(store):
+    known, new = (BLOB.digest(name).raw for name in (b"known", b"new"))
+    with store.leases.taking():
+        store.leases.hold("record", [known])
+        with files_that_grow_no_more_than(lease_file(store).stat().st_size):
+            store.leases.hold("record", [known, new])
+
+    store.leases.give_up([known])
+
+    assert held(store, "record") == {known}
+
+
+def test_what_was_cut_short_on_a_full_disk_ends_no_lease_that_is_written_after_it(store):
+    digests = [BLOB.digest(name).raw for name in (b"one", b"two", b"three")]
+    with store.leases.taking():
+        store.leases.hold("record", digests)
+    with files_that_grow_no_more_than(lease_file(store).stat().st_size + 80):
+        store.leases.give_up(digests)
+
+    with store.leases.taking():
+        store.leases.hold("record", [digests[1]])
+
+    assert digests[1] in held(store, "record")

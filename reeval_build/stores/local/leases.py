@@ -55,10 +55,11 @@ class _LeaseFile:
     def hold(self, kind: Leased, digests: Iterable[bytes]) -> None:
         """Lease things, each once more. What a full disk does not take is not held."""
         with self._guard:
-            times = Counter(digests)
-            new = times.keys() - self._held[kind].keys()
-            if not new or self._write(_LETTERS[kind] + digest for digest in new):
-                self._held[kind].update(times)
+            held, times = self._held[kind], Counter(digests)
+            new = times.keys() - held.keys()
+            if new and not self._write(_LETTERS[kind] + digest for digest in new):
+                times = Counter({digest: count for digest, count in times.items() if digest in held})
+            held.update(times)
 
     def give_up(self, kind: Leased, digests: Iterable[bytes]) -> None:
         """Lease things once less; those that are leased no more can be collected."""
@@ -87,10 +88,11 @@ class _LeaseFile:
         with suppress(OSError):
             if self._path is None:
                 self._path, self._descriptor, self._end = self._make()
-            # What was cut short is written over the next time.
             if os.pwrite(self._descriptor, data, self._end) == len(data):
                 self._end += len(data)
                 return True
+            # What was cut short must not be read after what is written there next.
+            os.ftruncate(self._descriptor, self._end)
         return False
 
     def _make(self) -> tuple[Path, int, int]:
@@ -124,8 +126,8 @@ class Leases:
         self._directory = root / "leases"
         self._inside = threading.local()
         self._own = _LeaseFile(self._directory)
-        self.given_up = 0
-        """How often this process gave something up: each time, more may be collected."""
+        self._guard = threading.Lock()
+        self._given_up = 0
 
     @contextmanager
     def taking(self) -> Iterator[None]:
@@ -156,10 +158,15 @@ class Leases:
         work: _LeaseFile | None = getattr(self._inside, "work", None)
         (self._own if work is None or kind == "record" else work).hold(kind, digests)
 
+    @property
+    def given_up(self) -> int:
+        """How often this process gave something up: each time, more may be collected."""
+        return self._given_up
+
     def give_up(self, keys: Iterable[bytes]) -> None:
         """Lease records no more that were leased as often."""
         self._own.give_up("record", keys)
-        self.given_up += 1
+        self._note_given_up()
 
     @contextmanager
     def working(self) -> Iterator[None]:
@@ -170,7 +177,7 @@ class Leases:
         finally:
             self._inside.work.close()
             self._inside.work = None
-            self.given_up += 1
+            self._note_given_up()
 
     def all(self) -> list[Lease]:
         """The leases of every process that runs, this one's among them. Those of others that ended are removed."""
@@ -186,6 +193,10 @@ class Leases:
     def close(self) -> None:
         """Give everything up."""
         self._own.close()
+
+    def _note_given_up(self) -> None:
+        with self._guard:
+            self._given_up += 1
 
     @contextmanager
     def _locked(self, path: Path, how: int, *, by_way_of: int) -> Iterator[None]:
