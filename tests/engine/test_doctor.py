@@ -11,7 +11,7 @@ import docker
 import pytest
 
 from reeval_build.engines.docker.containers import OWNER_LABEL
-from reeval_build.engines.docker.images import REPOSITORY
+from reeval_build.engines.docker.images import REPOSITORY, STATE_LABEL
 from reeval_build.engines.owner import current_owner
 from tests.support.cli import ReevalBuild
 from tests.support.projects import Project
@@ -97,3 +97,21 @@ def test_an_image_that_a_container_runs_stays(engine, client, reeval):
     findings(reeval, "--remove-images")
 
     assert [tag for image in client.images.list() for tag in image.tags if tag.startswith(f"{REPOSITORY}:")] == [name]
+
+
+def test_images_that_a_process_owns_and_those_with_no_name_of_ours_stay_and_are_not_counted(engine, client, reeval):
+    findings(reeval, "--remove-images")
+    before = [one for one in findings(reeval) if "of states" in one[1]]
+    base = client.containers.create(engine.busybox, "true")
+    private = [f"LABEL {STATE_LABEL}=1", f"LABEL {OWNER_LABEL}={current_owner()}"]
+    base.commit(repository=REPOSITORY, tag="private", changes=private)
+    base.commit(repository="not-of-ours/state", tag="kept", changes=[f"LABEL {STATE_LABEL}=2"])
+    base.remove()
+
+    shown = [one for one in findings(reeval) if "of states" in one[1]]
+    removed = findings(reeval, "--remove-images")
+
+    assert shown == before
+    assert ("removed", f"0 of {len(before)} images of states") in removed
+    tags = {tag for image in client.images.list() for tag in image.tags}
+    assert {f"{REPOSITORY}:private", "not-of-ours/state:kept"} <= tags

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 from docker.errors import APIError
@@ -14,9 +14,6 @@ from reeval_build.engines.docker.containers import OWNER_LABEL, remove_leftovers
 from reeval_build.engines.docker.endpoint import Endpoint, current_endpoint
 from reeval_build.engines.docker.images import REPOSITORY, STATE_LABEL
 from reeval_build.engines.owner import is_dead
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 @attrs.frozen(kw_only=True)
@@ -63,7 +60,7 @@ class EngineUpkeep:
                 *((f"container {one['Names'][0].lstrip('/')}", one) for one in self._containers()),
                 *((f"image {_called(one)}", one) for one in self._images(OWNER_LABEL)),
             ]
-            states = [one for one in self._images(STATE_LABEL) if OWNER_LABEL not in one["Labels"]]
+            states = self._states()
         dead = {name: is_dead(one["Labels"][OWNER_LABEL]) for name, one in owned}
         return InEngine(
             left=tuple(name for name, _ in owned if dead[name]),
@@ -79,13 +76,17 @@ class EngineUpkeep:
         """Remove the images of states, but for those that a container runs; how many are gone."""
         removed = 0
         with self._connection.asked_to("remove images of states"):
-            for one in self._images(STATE_LABEL):
+            for one in self._states():
                 # Without force: what runs keeps its image. A name at a time, for it may have one that is not ours.
                 with suppress(APIError):
                     for name in _names(one):
                         self._connection.quick.remove_image(name)
                     removed += 1
         return removed
+
+    def _states(self) -> list[dict[str, Any]]:
+        """The images of states, but for those with a secret in them, which only the process that owns each may have."""
+        return [one for one in self._images(STATE_LABEL) if OWNER_LABEL not in one["Labels"] and _names(one)]
 
     def close(self) -> None:
         """Close the connection."""
@@ -105,6 +106,6 @@ def _called(image: dict[str, Any]) -> str:
     return names[0]
 
 
-def _names(image: dict[str, Any]) -> Iterator[str]:
+def _names(image: dict[str, Any]) -> list[str]:
     """The names that we gave it, which others may have added to."""
-    yield from (name for name in image["RepoTags"] or [] if name.startswith(f"{REPOSITORY}:"))
+    return [name for name in image["RepoTags"] or [] if name.startswith(f"{REPOSITORY}:")]
