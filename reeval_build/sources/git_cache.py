@@ -56,9 +56,8 @@ class UsedDirectories:
                 if path in self._descriptors:
                     os.close(self._descriptors.pop(path))
                 path.mkdir(parents=True, exist_ok=True)
-                descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-                fcntl.flock(descriptor, fcntl.LOCK_SH)
-                self._descriptors[path] = descriptor
+                with suppress(FileNotFoundError):
+                    self._descriptors[path] = _shared(path)
             with suppress(PermissionError):
                 # When it was last used decides how soon it goes.
                 os.utime(path)
@@ -243,6 +242,17 @@ def _fetch_exactly(connection: Connection, commit: str) -> bool:
     except GitSourceError:
         return False
     return True
+
+
+def _shared(path: Path) -> int:
+    """A descriptor that holds a directory together with others who use it."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
 
 
 def _is_still_at(descriptor: int, path: Path) -> bool:
