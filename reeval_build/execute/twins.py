@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from reeval_build.plan.work import Work
     from reeval_build.ports.objects import Objects
 
-NO_TWINS: Final = Domain("no twins", 1)
+NO_TWINS: Final = Domain("fact no twins", 1)
+"""Its number changes when the rules of which names are twins do."""
 
 
 def placed_twins(work: Work, output: Output, objects: Objects, facts: Facts) -> tuple[tuple[Parts, ...], ...]:

@@ -9,7 +9,10 @@ import attrs
 
 @attrs.frozen(kw_only=True)
 class Limits:
-    """How much may be in an archive. Headers count for both, so that an archive of nothing else ends, too."""
+    """How much may be in an archive or a directory.
+
+    Headers of archives count for both, so that one of nothing else ends, too.
+    """
 
     unpacked_bytes: int = 4 * 1024**3
     members: int = 250_000
