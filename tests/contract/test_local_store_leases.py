@@ -213,6 +213,22 @@ def test_finding_what_was_used_today_writes_nothing(root):
         assert store.database.connection.total_changes == before
 
 
+def test_how_long_work_took_is_forgotten_when_it_was_not_done_for_half_a_year(root):
+    with LocalStore(root) as store:
+        for name in (b"old", b"new"):
+            store.records.publish(record(name), recipe=BLOB.digest(name), work=BLOB.digest(b"work " + name))
+    with opened_index(root) as database:
+        database.execute(
+            "UPDATE durations SET measured_on = measured_on - 181 WHERE work = ?", (BLOB.digest(b"work old").raw,)
+        )
+
+    with LocalStore(root) as store:
+        collect(store, Limits(), dry_run=False, cancel=threading.Event(), waiting=lambda _owner: None)
+        rows = store.database.connection.execute("SELECT work FROM durations").fetchall()
+
+    assert rows == [(BLOB.digest(b"work new").raw,)]
+
+
 # What brings a store of this format back to the one before.
 _BACK = {
     2: ["DROP TABLE durations", "ALTER TABLE objects DROP COLUMN full_size", "ALTER TABLE cells DROP COLUMN used_on"],

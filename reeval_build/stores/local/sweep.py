@@ -12,7 +12,7 @@ from reeval_build.digest import TREE
 from reeval_build.stores.local.database import StoreAccessError
 from reeval_build.stores.local.limits import Candidate
 from reeval_build.stores.local.reach import named_by
-from reeval_build.stores.local.records import now
+from reeval_build.stores.local.records import now, today
 
 if TYPE_CHECKING:
     import sqlite3
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from reeval_build.stores.local.store import LocalStore
 
 _EVICTIONS: Final = 10_000
+_DURATION_DAYS: Final = 180
 
 
 @attrs.frozen(kw_only=True)
@@ -84,6 +85,7 @@ def _delete(store: LocalStore, evicted: Iterable[tuple[Candidate, str]], dead: I
             "DELETE FROM evictions WHERE rowid <= (SELECT max(rowid) FROM evictions) - ?",
             (_EVICTIONS,),
         )
+        connection.execute("DELETE FROM durations WHERE measured_on < ?", (today() - _DURATION_DAYS,))
         connection.executemany("DELETE FROM objects WHERE digest = ? AND pack IS ? AND offset = ? AND size = ?", dead)
         connection.execute("DELETE FROM packs WHERE id NOT IN (SELECT pack FROM objects WHERE pack IS NOT NULL)")
 
