@@ -145,7 +145,7 @@ class App:
             room_is_scarce=self._keeper is not None,
         )
         outcome = execute(graph, self._context, capacity=capacity, listen=listen, verify=verify, hold=hold)
-        keep_records(outcome, self._context.records, listen)
+        keep_records(outcome, self._context.cells, listen)
         if self._keeper is not None:
             self._keeper.settle()
         return outcome

@@ -73,6 +73,7 @@ def compose(store: LocalStore, shelf: Shelf, engines: Engines, host: Host, locks
         private=shelf.private,
         facts=host.facts,
         records=store.records,
+        cells=store.cells,
         engines=engines,
         locks=locks,
         git=_LazyGit(store, cancel),

@@ -10,6 +10,7 @@ import attrs
 
 from reeval_build.content.facts import Facts
 from reeval_build.execute.image_locks import ImageLocks
+from reeval_build.ports.cells import Cells
 from reeval_build.ports.engine import Cancellation
 from reeval_build.ports.objects import Objects
 from reeval_build.ports.records import Records
@@ -38,6 +39,7 @@ class Context:
     private: Objects
     facts: Facts
     records: Records
+    cells: Cells
     engines: Engines
     locks: ImageLocks
     git: GitTrees

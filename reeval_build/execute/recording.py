@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from reeval_build.execute.outcome import Outcome
     from reeval_build.plan.graph import PlannedCell
     from reeval_build.plan.record import CellRecord
+    from reeval_build.ports.cells import Cells
     from reeval_build.ports.events import Listener
-    from reeval_build.ports.records import Records
 
 
 def records_of(outcome: Outcome) -> Iterator[tuple[PlannedCell, CellRecord]]:
@@ -30,12 +30,12 @@ def records_of(outcome: Outcome) -> Iterator[tuple[PlannedCell, CellRecord]]:
             yield planned, cell_record(planned, outcome.graph, snapshot, ends)
 
 
-def keep_records(outcome: Outcome, records: Records, listen: Listener) -> None:
+def keep_records(outcome: Outcome, cells: Cells, listen: Listener) -> None:
     """Keep the record of each cell whose snapshot is kept."""
     for planned, record in records_of(outcome):
         if outcome.results[planned.snapshot].is_kept:
             try:
-                records.keep_cell(record)
+                cells.keep(record)
             except InfraError as problem:
                 # The snapshot is recorded, which is what counts; the next build writes this down.
                 listen(CellNotRecorded(cell=planned.cell.name, problem=str(problem)))

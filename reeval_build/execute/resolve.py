@@ -110,7 +110,7 @@ def _earlier(cells: Iterable[Cell], context: Context) -> dict[str, CellRecord]:
         for _, sources in cell.merged.plugins
         if any(isinstance(source, LocalPlugin) for source in sources)
     }
-    found = {name: context.records.last_cell(name) for name in names}
+    found = {name: context.cells.last(name) for name in names}
     return {name: record for name, record in found.items() if record is not None}
 
 

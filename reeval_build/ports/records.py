@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from contextlib import AbstractContextManager
 
-    from reeval_build.plan.record import CellRecord
     from reeval_build.ports.engine import Cancellation
 
 
@@ -87,15 +86,6 @@ class Records(Protocol):
 
         One that leads to a record again, or was evicted long ago and many others since, has none.
         """
-
-    def keep_cell(self, record: CellRecord) -> None:
-        """Keep the record of a cell under its key, in place of an earlier one."""
-
-    def cell(self, key: Digest) -> CellRecord | None:
-        """The record of a cell."""
-
-    def last_cell(self, name: str) -> CellRecord | None:
-        """The record of those of a name that was kept last."""
 
     def exclusive(
         self, key: Digest, *, cancel: Cancellation, waiting: Callable[[str], None]

@@ -15,13 +15,14 @@ from reeval_build.stores.local.collect import collect
 from reeval_build.stores.local.limits import Limits
 from reeval_build.stores.private import PrivateObjects
 from tests.support.index import opened_index
-from tests.support.memory_store import MemoryObjects, MemoryRecords
+from tests.support.memory_store import MemoryCells, MemoryObjects, MemoryRecords
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from reeval_build.digest import Digest
+    from reeval_build.ports.cells import Cells
     from reeval_build.ports.objects import Objects
     from reeval_build.ports.records import Records
 
@@ -34,6 +35,9 @@ class Shelf(Protocol):
 
     @property
     def records(self) -> Records: ...
+
+    @property
+    def cells(self) -> Cells: ...
 
     def flip(self, digest: Digest) -> None:
         """Change one byte of an object that is kept."""
@@ -52,6 +56,7 @@ class LocalShelf:
         self.store = LocalStore(root)
         self.objects: Objects = self.store.objects
         self.records = self.store.records
+        self.cells = self.store.cells
         self._root = root
 
     def flip(self, digest: Digest) -> None:
@@ -102,6 +107,7 @@ class MemoryShelf:
     def __init__(self) -> None:
         self.objects = MemoryObjects()
         self.records = MemoryRecords()
+        self.cells = MemoryCells()
 
     def flip(self, digest: Digest) -> None:
         data = self.objects.kept[digest]

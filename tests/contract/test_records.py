@@ -7,17 +7,13 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-import attrs
 import pytest
 
-from reeval_build import define_environment, git
 from reeval_build.digest import Digest, Domain
 from reeval_build.errors import CancelledError
 from reeval_build.plan.outputs import SnapshotOutput, StateOutput, TreeOutput
-from reeval_build.plan.recording import NodeEnd, cell_record
 from reeval_build.ports.records import Record
 from reeval_build.state.state import PlacedTree, State, StepDelta
-from tests.support.plans import cell, graph_of
 from tests.support.waiting import wait_until
 
 if TYPE_CHECKING:
@@ -261,37 +257,6 @@ def test_much_work_is_expected_at_once(records):
         records.publish(record(f"{number}", seconds=1.0), recipe=thing(f"{number}"), work=thing(f"work {number}"))
 
     assert len(records.expected({thing(f"work {number}"): "setup" for number in range(2000)})) == 2000
-
-
-def test_the_record_of_a_cell_is_found_as_it_was_kept_and_replaced_by_the_next(records):
-    environment = define_environment("e", {"workspace": git("github:o/r"), "env": {"A": "é"}, "setup": ["s"]})
-    graph = graph_of(cell(environment))
-    snapshot = SnapshotOutput(state=STATE, baseline=thing("b"), placed=thing("p"))
-    ends = {recipe: NodeEnd(status="ran", seconds=1.5) for recipe in graph.nodes}
-    first = cell_record(graph.cells[0], graph, snapshot, ends)
-    second = attrs.evolve(first, warnings=("w",), workspace=None)
-    key = graph.cells[0].key
-    assert records.cell(key) is None
-
-    for one in (first, first, second):
-        records.keep_cell(one)
-        assert records.cell(key) == one
-
-    assert records.cell(thing("another cell")) is None
-
-
-def test_of_cells_of_one_name_the_last_that_was_kept_is_found(records):
-    graph = graph_of(*(cell(define_environment("e", {"setup": [step]})) for step in "ab"))
-    snapshot = SnapshotOutput(state=STATE, baseline=thing("b"), placed=thing("p"))
-    ends = {recipe: NodeEnd(status="ran", seconds=1.5) for recipe in graph.nodes}
-    one, other = (cell_record(planned, graph, snapshot, ends) for planned in graph.cells)
-    assert records.last_cell("e@fake") is None
-
-    for kept in (one, other, attrs.evolve(one, warnings=("again",))):
-        records.keep_cell(kept)
-        assert records.last_cell("e@fake") == kept
-
-    assert records.last_cell("f@fake") is None
 
 
 class Holder:

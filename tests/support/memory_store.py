@@ -88,7 +88,6 @@ class MemoryRecords:
         self._records: dict[Digest, Record] = {}
         self._keys: dict[Digest, Digest] = {}
         self._durations: dict[Digest, tuple[str, float]] = {}
-        self._cells: dict[Digest, CellRecord] = {}
         self._held: dict[Digest, str] = {}
         self._evictions: dict[Digest, Eviction] = {}
         self._guard = threading.Lock()
@@ -148,19 +147,6 @@ class MemoryRecords:
         """See `ports.records.Records.forget`."""
         self._records.pop(key, None)
 
-    def keep_cell(self, record: CellRecord) -> None:
-        """See `ports.records.Records.keep_cell`."""
-        self._cells.pop(Digest.parse(record.key), None)
-        self._cells[Digest.parse(record.key)] = record
-
-    def cell(self, key: Digest) -> CellRecord | None:
-        """See `ports.records.Records.cell`."""
-        return self._cells.get(key)
-
-    def last_cell(self, name: str) -> CellRecord | None:
-        """See `ports.records.Records.last_cell`."""
-        return next((record for record in reversed(self._cells.values()) if record.name == name), None)
-
     @contextmanager
     def exclusive(self, key: Digest, *, cancel: Cancellation, waiting: Callable[[str], None]) -> Iterator[None]:
         """See `ports.records.Records.exclusive`."""
@@ -184,6 +170,26 @@ class MemoryRecords:
                 return self._held[key]
             self._held[key] = f"thread {threading.get_ident()}"
             return None
+
+
+class MemoryCells:
+    """See `ports.cells.Cells`."""
+
+    def __init__(self) -> None:
+        self._kept: dict[Digest, CellRecord] = {}
+
+    def keep(self, record: CellRecord) -> None:
+        """See `ports.cells.Cells.keep`."""
+        self._kept.pop(Digest.parse(record.key), None)
+        self._kept[Digest.parse(record.key)] = record
+
+    def find(self, key: Digest) -> CellRecord | None:
+        """See `ports.cells.Cells.find`."""
+        return self._kept.get(key)
+
+    def last(self, name: str) -> CellRecord | None:
+        """See `ports.cells.Cells.last`."""
+        return next((record for record in reversed(self._kept.values()) if record.name == name), None)
 
 
 class MemoryStats:

@@ -17,5 +17,5 @@ if TYPE_CHECKING:
 def cell_records(built: Built, store: Path) -> dict[str, CellRecord]:
     """The record of every cell of a build that has one, by name."""
     with LocalStore(store) as opened:
-        found = {cell["name"]: opened.records.cell(Digest.parse(cell["key"])) for cell in built.value["cells"]}
+        found = {cell["name"]: opened.cells.find(Digest.parse(cell["key"])) for cell in built.value["cells"]}
     return {name: record for name, record in found.items() if record is not None}

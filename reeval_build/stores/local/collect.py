@@ -12,7 +12,6 @@ import attrs
 
 from reeval_build.model.sizes import size_text
 from reeval_build.stores.local.alone import upkeep
-from reeval_build.stores.local.cells import forget_unused
 from reeval_build.stores.local.compact import compact
 from reeval_build.stores.local.database import StoreAccessError
 from reeval_build.stores.local.fetched import fetched_in, remove_abandoned, remove_fetched
@@ -20,6 +19,7 @@ from reeval_build.stores.local.limits import Candidate, Choice, Limits, choose
 from reeval_build.stores.local.reach import Reach, named_by
 from reeval_build.stores.local.records import today
 from reeval_build.stores.local.sweep import sweep
+from reeval_build.stores.local.unused import forget_unused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

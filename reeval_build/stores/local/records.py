@@ -16,7 +16,7 @@ from reeval_build.digest import Digest, Domain
 from reeval_build.errors import InfraError
 from reeval_build.ports.records import Eviction, Record
 from reeval_build.stores.local.locks import exclusive
-from reeval_build.stores.local.outputs import cell_of, cell_text, output_of, output_text
+from reeval_build.stores.local.outputs import output_of, output_text
 
 if TYPE_CHECKING:
     import sqlite3
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from reeval_build.plan.record import CellRecord
     from reeval_build.ports.engine import Cancellation
     from reeval_build.stores.local.database import Database
     from reeval_build.stores.local.leases import Leases
@@ -192,43 +191,6 @@ class LocalRecords:
                 for recipe, phase, evicted_at, rule in rows:
                     found[Digest(recipe)] = Eviction(phase=phase, evicted_at=evicted_at, rule=rule)
         return found
-
-    def keep_cell(self, record: CellRecord) -> None:
-        """See `ports.records.Records.keep_cell`. A record that says the same is not written again."""
-        key, text = Digest.parse(record.key).raw, cell_text(record)
-        with self._database.errors():
-            known = self._database.connection.execute(
-                "SELECT record, used_on FROM cells WHERE key = ?", (key,)
-            ).fetchone()
-        if known is not None and known[0] == text:
-            if known[1] != today():
-                self._note_use_of_cell(key)
-            return
-        row = (key, record.name, text, now(), today())
-        with self._database.writing() as connection:
-            connection.execute(
-                "INSERT OR REPLACE INTO cells (key, name, record, built_at, used_on) VALUES (?, ?, ?, ?, ?)", row
-            )
-
-    def _note_use_of_cell(self, key: bytes) -> None:
-        # As for records.
-        with suppress(InfraError), self._database.writing() as connection:
-            connection.execute("UPDATE cells SET used_on = ? WHERE key = ?", (today(), key))
-
-    def cell(self, key: Digest) -> CellRecord | None:
-        """See `ports.records.Records.cell`."""
-        text = self._cell("WHERE key = ?", key.raw)
-        return None if text is None else cell_of(text)
-
-    def last_cell(self, name: str) -> CellRecord | None:
-        """See `ports.records.Records.last_cell`."""
-        text = self._cell("WHERE name = ? ORDER BY built_at DESC, rowid DESC LIMIT 1", name)
-        return None if text is None else cell_of(text)
-
-    def _cell(self, where: str, value: bytes | str) -> str | None:
-        with self._database.errors():
-            row = self._database.connection.execute(f"SELECT record FROM cells {where}", (value,)).fetchone()  # noqa: S608 - ours
-        return None if row is None else row[0]
 
     def exclusive(
         self, key: Digest, *, cancel: Cancellation, waiting: Callable[[str], None]

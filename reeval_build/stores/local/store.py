@@ -6,6 +6,7 @@ from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Final, Self
 
 from reeval_build.stores.local.access import check_writable
+from reeval_build.stores.local.cells import LocalCells
 from reeval_build.stores.local.database import Database, StoreAccessError
 from reeval_build.stores.local.facts import LocalFacts
 from reeval_build.stores.local.leases import Leases
@@ -51,6 +52,7 @@ class LocalStore:
         self.tally = Tally(self.root)
         self.objects = LocalObjects(self.root, self.database, self.leases, self.tally, scratch=self.scratch)
         self.records = LocalRecords(self.database, self.leases, self.root / "locks")
+        self.cells = LocalCells(self.database)
         self.stats = LocalStats(self.database)
         self.facts = LocalFacts(self.database)
 
