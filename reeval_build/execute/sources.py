@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from reeval_build.ports.sources import IdentifiedTree
 
 
-def fetch_source(request: SourceRequest, context: Context) -> FetchedSource:
+def fetch_source(request: SourceRequest, context: Context, *, lost: bool = False) -> FetchedSource:
     """Resolve a source, and read it into the store unless what it resolved to is there.
+
+    When a piece of it was `lost`, and its record forgotten, each object of it is asked for.
 
     Raises:
         InfraError: when it cannot be had.
@@ -46,7 +48,7 @@ def fetch_source(request: SourceRequest, context: Context) -> FetchedSource:
             if record is None:
                 if context.cancel.is_set():
                     raise CancelledError
-                if identified is not None and identified.is_whole():
+                if identified is not None and not lost and identified.is_whole():
                     tree = identified.tree
                 else:
                     tree = read_source(source, context)

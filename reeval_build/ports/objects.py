@@ -60,5 +60,12 @@ class Objects(Protocol):
     def present(self, digests: Iterable[Digest]) -> set[Digest]:
         """Those of `digests` that are kept."""
 
+    def present_trees(self, digests: Iterable[Digest]) -> set[Digest]:
+        """Those directories of `digests` that are kept.
+
+        What is below them is kept then, too: an object is never there before those it names, nor after them, unless
+        the store has lost something.
+        """
+
     def batch(self) -> AbstractContextManager[Batch]:
         """A batch that is published, durably and all at once, when the block ends without an exception."""

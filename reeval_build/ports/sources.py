@@ -74,7 +74,8 @@ class Packages(Protocol):
 class IdentifiedTree:
     """The tree that a directory is.
 
-    `is_whole` asks whether the store has every object of it, once the batch has ended that some were added to.
+    `is_whole` asks whether the store has every object of it, once the batch has ended that some were added to. What is
+    lost below a directory that the store has is not asked for.
     """
 
     tree: Digest

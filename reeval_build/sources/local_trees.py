@@ -6,9 +6,10 @@ import os
 import stat
 from typing import TYPE_CHECKING, BinaryIO, Final, cast
 
-from reeval_build.digest import BLOB, DIGEST_BYTES, TREE, Digest
+from reeval_build.digest import BLOB, TREE, Digest
 from reeval_build.paths import PathError, check_link, check_name, display
 from reeval_build.ports.sources import IdentifiedTree
+from reeval_build.sources.known_objects import KnownObjects
 from reeval_build.sources.limits import GENEROUS, MAX_DEPTH, Limits
 from reeval_build.sources.local_listing import Listing
 from reeval_build.sources.local_place import Content, LocalEntryError, LocalTreeError, NoLocalTreeError, Place
@@ -54,19 +55,14 @@ class LocalDirectories:
     def identify(self, path: str, batch: Batch) -> IdentifiedTree:
         """See `ports.sources.LocalTrees.identify`."""
         walk = self._walk(path, batch)
-        return IdentifiedTree(walk.tree, is_whole=lambda: self._has_all(walk))
+        return IdentifiedTree(walk.tree, is_whole=lambda: walk.known.are_in(self._objects))
 
     def read(self, path: str, batch: Batch) -> Digest:
         """See `ports.sources.LocalTrees.read`."""
         walk = self._walk(path, batch)
-        if not self._has_all(walk):
+        if not walk.known.are_all_in(self._objects):
             walk = self._walk(path, batch, trusting=False)
         return walk.tree
-
-    def _has_all(self, walk: _Walk) -> bool:
-        """Whether the store has what the walk did not add."""
-        known = walk.known
-        return not known or self._objects.present(known) == known
 
     def _walk(self, path: str, batch: Batch, *, trusting: bool = True) -> _Walk:
         place = Place(path)
@@ -97,12 +93,7 @@ class _Walk:
         self._limits = limits
         self._entries = self._bytes = 0
         self._open: list[Listing] = []
-        self._known: list[bytes] = []
-
-    @property
-    def known(self) -> set[Digest]:
-        known = b"".join(self._known)
-        return {Digest(known[start : start + DIGEST_BYTES]) for start in range(0, len(known), DIGEST_BYTES)}
+        self.known = KnownObjects()
 
     def read(self, freshness: Freshness, *, trusting: bool) -> None:
         try:
@@ -148,7 +139,7 @@ class _Walk:
             listing.distrust()
         self._entries += listing.known_files
         self._bytes += listing.known_bytes
-        self._known.append(listing.known_digests)
+        self.known.enter(listing.known_digests)
 
     def _may_have(self, entries: int, size: int) -> bool:
         return self._entries + entries <= self._limits.members and self._bytes + size <= self._limits.unpacked_bytes
@@ -161,11 +152,9 @@ class _Walk:
         if version(after) != listing.version:
             raise ChangedError
         os.close(self._open.pop().descriptor)
-        digest = listing.known_tree()
-        if digest is None:
-            digest = self._batch.add(TREE, encode(listing.entries))
-        else:
-            self._known.append(digest.raw)
+        known = listing.known_tree()
+        self.known.leave(known)
+        digest = self._batch.add(TREE, encode(listing.entries)) if known is None else known
         listing.remember(digest)
         return digest
 

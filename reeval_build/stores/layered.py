@@ -42,6 +42,12 @@ class LayeredObjects:
         above = self._upper.present(wanted)
         return above | self._lower.present(wanted - above)
 
+    def present_trees(self, digests: Iterable[Digest]) -> set[Digest]:
+        """See `ports.objects.Objects.present_trees`."""
+        wanted = set(digests)
+        above = self._upper.present_trees(wanted)
+        return above | self._lower.present_trees(wanted - above)
+
     def batch(self) -> AbstractContextManager[Batch]:
         """See `ports.objects.Objects.batch`."""
         return self._into.batch()

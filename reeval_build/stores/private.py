@@ -48,6 +48,10 @@ class PrivateObjects:
         """See `ports.objects.Objects.present`."""
         return set() if self._store is None else self._store.objects.present(digests)
 
+    def present_trees(self, digests: Iterable[Digest]) -> set[Digest]:
+        """See `ports.objects.Objects.present_trees`."""
+        return set() if self._store is None else self._store.objects.present_trees(digests)
+
     @contextmanager
     def batch(self) -> Iterator[Batch]:
         """See `ports.objects.Objects.batch`."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -15,7 +14,6 @@ from reeval_build import canon
 from reeval_build.content.facts import Fact, question
 from reeval_build.content.skill_file import HEAD
 from reeval_build.digest import BLOB
-from reeval_build.sources.freshness import SETTLED_AFTER_NS
 from reeval_build.stores.local import LocalStore
 from tests.cli.test_skills import skill_file
 
@@ -42,12 +40,6 @@ def define(project: Project) -> None:
     )
 
 
-def settle(project: Project) -> None:
-    """Wait until everything that is there was there long enough to be known when it is read."""
-    newest = max(path.stat().st_ctime_ns for path in project.directory.rglob("*"))
-    time.sleep(max(0, (newest + SETTLED_AFTER_NS + 10**8 - time.time_ns()) / 1e9))
-
-
 def bytes_read(work: Callable[[], object]) -> int:
     """How much `work` and the processes that end in it read, from files or from anything else."""
 
@@ -67,7 +59,7 @@ def test_a_build_with_nothing_to_do_reads_no_file_of_a_skill(project: Project, r
     define(project)
     for number in range(FILES):
         project.write(f"skills/one/{number % 20}/{number}", f"{number}".ljust(FILE_BYTES))
-    settle(project)
+    project.settle()
     reeval.build()
 
     nothing = bytes_read(reeval.build)
@@ -80,7 +72,7 @@ def test_a_build_with_nothing_to_do_reads_no_file_of_a_skill(project: Project, r
 @pytest.mark.parametrize(("path", "node"), [("skills/one/SKILL.md", "skills"), ("settings", "files")])
 def test_an_edit_that_keeps_size_and_time_is_seen(project: Project, reeval: ReevalBuild, path: str, node: str) -> None:
     define(project)
-    settle(project)
+    project.settle()
     before = reeval.build()
     file = project.directory / path
     status = file.stat()
@@ -96,7 +88,7 @@ def test_an_edit_that_keeps_size_and_time_is_seen(project: Project, reeval: Reev
 
 def test_what_is_remembered_wrongly_is_put_right_by_rehash(project: Project, reeval: ReevalBuild) -> None:
     define(project)
-    settle(project)
+    project.settle()
     right = reeval.build().keys
     root = b"file " + os.fsencode(project.directory)
     with LocalStore(reeval.store) as store, store.objects.batch() as batch:
@@ -112,7 +104,7 @@ def test_what_is_remembered_wrongly_is_put_right_by_rehash(project: Project, ree
 
 def test_a_fact_that_is_wrong_is_put_right_by_rehash(project: Project, reeval: ReevalBuild) -> None:
     define(project)
-    settle(project)
+    project.settle()
     right = reeval("graph", "--format=json").stdout
     file = BLOB.digest(skill_file().encode())
     with LocalStore(reeval.store) as store:
@@ -132,7 +124,7 @@ def test_edits_around_what_exclude_leaves_out_are_seen(project: Project, reeval:
     define(project)
     for path in ("evals/x", "a/evals/x", "a/x", "b/c/x.eval.ts", "b/c/y"):
         project.write(f"skills/one/{path}", path)
-    settle(project)
+    project.settle()
     files = project.directory / "skills/one"
     keys = [reeval.build().keys]
 

@@ -16,6 +16,7 @@ from reeval_build.stores.local import LocalStore
 from reeval_build.stores.local.collect import collect
 from reeval_build.stores.local.database import FORMAT
 from reeval_build.stores.local.limits import Limits
+from reeval_build.tree.directory import Entry, encode
 from tests.contract.test_local_store_processes import go, process, said
 from tests.support.index import opened_index
 from tests.support.local_store import LARGE, SMALL, keep, record
@@ -74,6 +75,20 @@ def test_objects_that_were_kept_or_were_there_already_are_leased(root):
             batch.add(TREE, b"a directory")
         assert held(store, "object") == {small.raw, large.raw, tree.raw}
         assert held(store, "tree") == {tree.raw}
+
+
+def test_a_directory_that_was_asked_for_is_leased_with_all_that_is_below_it(root):
+    with LocalStore(root) as before, before.objects.batch() as batch:
+        below = batch.add(BLOB, SMALL)
+        tree = batch.add(TREE, encode({b"below": Entry.file(below, len(SMALL))}))
+        other = batch.add(BLOB, b"not asked for")
+
+    with LocalStore(root) as store:
+        assert store.objects.present_trees([tree]) == {tree}
+        with LocalStore(root) as collector:
+            collect(collector, Limits(), dry_run=False, cancel=threading.Event(), waiting=lambda _owner: None)
+
+        assert store.objects.present([below, tree, other]) == {below, tree}
 
 
 def test_a_record_is_leased_until_it_was_given_up_as_often_as_it_was_given(store):

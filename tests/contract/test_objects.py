@@ -209,6 +209,15 @@ def test_those_present_of_many_are_found(objects):
     assert objects.present(iter([*kept[:3], *kept[:3], absent[0]])) == set(kept[:3])
 
 
+def test_directories_present_of_many_are_found(objects):
+    with objects.batch() as batch:
+        kept = [batch.add(TREE, b"%d" % number) for number in range(1700)]
+    absent = [TREE.digest(b"absent %d" % number) for number in range(1700)]
+
+    assert objects.present_trees([]) == set()
+    assert objects.present_trees(iter(kept + absent)) == set(kept)
+
+
 @pytest.mark.conforms("fault 22")
 @pytest.mark.parametrize("open_it", [False, True], ids=["read", "open"])
 def test_an_object_that_was_never_kept_is_missing(objects, open_it):

@@ -234,3 +234,34 @@ def test_the_command_runs_once_even_when_the_baseline_is_lost(damaged: ReevalBui
 
     assert (tmp_path / "trace").read_text() == "ran\n"
     assert done.stdout == "one@fake: 1 changed since the snapshot\n  added    new\n"
+
+
+SKILLS = {
+    "one/SKILL.md": "---\ndescription: Does not change.\n---\n",
+    "one/d/a.txt": "a\n",
+    "two/SKILL.md": "---\ndescription: Changes.\n---\n",
+    "two/d/b.txt": "b\n",
+    "two/edited.txt": "before\n",
+}
+
+
+@pytest.mark.conforms("fault 22")
+@pytest.mark.parametrize("damage", [forget, flip_a_bit])
+def test_any_object_of_skills_may_be_lost_when_a_file_of_one_is_edited(
+    project: Project, reeval: ReevalBuild, tmp_path: Path, damage: Callable[[Kept, Path], None]
+) -> None:
+    for path, content in SKILLS.items():
+        project.write(f"skills/{path}", content)
+    project.define('one = define_environment("one", {"sandbox": fake_sandbox(), "skills": [skill.local("./skills")]})')
+    # What is below a directory that did not change is not asked for, once its files are known.
+    project.settle()
+    reeval("graph")
+    project.write("skills/two/edited.txt", "after\n")
+
+    for kept in objects(reeval.store):
+        store = tmp_path / kept.digest.hex()[:12]
+        shutil.copytree(reeval.store, store)
+        damage(kept, store)
+        shown = ("sh", "-c", "cd .agents/skills && cat one/d/a.txt two/d/b.txt two/edited.txt && wc -l < one/SKILL.md")
+        done = ReevalBuild(project.directory, store)("run", "one@fake", "--", *shown)
+        assert done.stdout == "a\nb\nafter\n3\none@fake: nothing changed since the snapshot\n", kept

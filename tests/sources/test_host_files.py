@@ -169,6 +169,7 @@ class _Meddling:
         self._objects = objects
         self._meddle = meddle
         self.read, self.read_all, self.open, self.batch = objects.read, objects.read_all, objects.open, objects.batch
+        self.present_trees = objects.present_trees
 
     def present(self, digests: Iterable[Digest]) -> set[Digest]:
         found = self._objects.present(digests)

@@ -55,6 +55,10 @@ class MemoryObjects:
         """See `ports.objects.Objects.present`."""
         return {digest for digest in digests if digest in self.kept}
 
+    def present_trees(self, digests: Iterable[Digest]) -> set[Digest]:
+        """See `ports.objects.Objects.present_trees`."""
+        return self.present(digests)
+
     @contextmanager
     def batch(self) -> Iterator[MemoryBatch]:
         """See `ports.objects.Objects.batch`."""

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from textwrap import dedent
 from typing import TYPE_CHECKING, Final
+
+from reeval_build.sources.freshness import SETTLED_AFTER_NS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,6 +51,11 @@ class Project:
         text = file.read_text(encoding="utf-8")
         assert text.count(old) == 1, f"{old!r} is not in {path} exactly once"
         file.write_text(text.replace(old, new), encoding="utf-8")
+
+    def settle(self) -> None:
+        """Wait until everything that is there was there long enough to be known when it is read."""
+        newest = max(path.stat().st_ctime_ns for path in self.directory.rglob("*"))
+        time.sleep(max(0, (newest + SETTLED_AFTER_NS + 10**8 - time.time_ns()) / 1e9))
 
     def repository(self, name: str, files: Mapping[str, str | bytes]) -> Repository:
         """A git repository at `name` with one commit of `files`."""

@@ -184,6 +184,13 @@ class LocalObjects:
         """See `ports.objects.Objects.present`. What was found stays until this process ends."""
         return set(map(Digest, self.named(raw(digests))))
 
+    def present_trees(self, digests: Iterable[Digest]) -> set[Digest]:
+        """See `ports.objects.Objects.present_trees`. They stay, with all below them, until this process ends."""
+        with self._leases.taking():
+            found = self.named(raw(digests))
+            self._leases.hold("tree", found)
+        return set(map(Digest, found))
+
     def named(self, wanted: Iterable[bytes]) -> set[bytes]:
         """The same, by the bytes of digests."""
         found: set[bytes] = set()

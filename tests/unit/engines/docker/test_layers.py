@@ -60,6 +60,9 @@ class Memory:
     def present(self, digests: Iterable[Digest]) -> set[Digest]:
         return self.kept.keys() & set(digests)
 
+    def present_trees(self, digests: Iterable[Digest]) -> set[Digest]:
+        return self.present(digests)
+
     @contextmanager
     def batch(self) -> Iterator[Memory]:
         yield self
