@@ -141,3 +141,16 @@ def shelf(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Shelf]:
     """Each store there is, empty."""
     with empty_shelf(request.param, tmp_path) as made:
         yield made
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """The directory of a store, which is not there yet."""
+    return tmp_path / "store"
+
+
+@pytest.fixture
+def store(root: Path) -> Iterator[LocalStore]:
+    """A store in a directory, empty."""
+    with LocalStore(root) as opened:
+        yield opened

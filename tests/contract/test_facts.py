@@ -14,9 +14,6 @@ from reeval_build.stores.local import LocalStore
 from tests.support.memory_store import MemoryFacts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from reeval_build.content.facts import Facts
 
 SIZE = Domain("fact size", 1)
@@ -31,12 +28,6 @@ def keep(store: LocalStore, data: bytes) -> Digest:
 
 def fact(about: Digest, answer: bytes, domain: Domain = SIZE) -> Fact:
     return Fact(question=question(domain, about), about=about, answer=answer)
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[LocalStore]:
-    with LocalStore(tmp_path / "store") as store:
-        yield store
 
 
 @pytest.fixture(params=["local", "memory"])

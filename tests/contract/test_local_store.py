@@ -7,7 +7,6 @@ import sqlite3
 import tempfile
 from contextlib import closing, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -17,20 +16,6 @@ from reeval_build.ports.objects import LostObjectError
 from reeval_build.stores.local import LocalStore
 from reeval_build.stores.local.database import FORMAT, StoreAccessError, StoreDamagedError, StoreFormatError
 from tests.support.local_store import LARGE, MEGABYTE, SMALL, files_below, keep, record
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return tmp_path / "store"
-
-
-@pytest.fixture
-def store(root: Path) -> Iterator[LocalStore]:
-    with LocalStore(root) as opened:
-        yield opened
 
 
 def test_a_store_is_made_with_every_directory_above_it(tmp_path):

@@ -8,23 +8,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from reeval_build.stores.local import LocalStore
 from reeval_build.stores.local.keeper import BudgetKeeper
 from tests.support.local_store import LARGE, MEGABYTE, keep, noise
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from reeval_build.ports.events import Event
+    from reeval_build.stores.local import LocalStore
 
 BUDGET = 8 * MEGABYTE
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[LocalStore]:
-    with LocalStore(tmp_path / "store") as opened:
-        yield opened
 
 
 @pytest.fixture

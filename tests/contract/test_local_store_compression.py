@@ -10,29 +10,18 @@ import zstandard
 
 from reeval_build.digest import BLOB, TREE
 from reeval_build.ports.objects import LostObjectError
-from reeval_build.stores.local import LocalStore
 from reeval_build.tree.directory import Entry, encode
 from tests.support.index import Kept, file_of, objects, opened_index
 from tests.support.local_store import MEGABYTE, keep, noise, words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from reeval_build.digest import Digest
+    from reeval_build.stores.local import LocalStore
 
 SMALL, LARGE = words(3000), words(MEGABYTE)
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return tmp_path / "store"
-
-
-@pytest.fixture
-def store(root: Path) -> Iterator[LocalStore]:
-    with LocalStore(root) as opened:
-        yield opened
 
 
 def full_size_of(root: Path, digest: Digest) -> int | None:

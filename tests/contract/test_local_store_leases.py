@@ -26,17 +26,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return tmp_path / "store"
-
-
-@pytest.fixture
-def store(root: Path) -> Iterator[LocalStore]:
-    with LocalStore(root) as opened:
-        yield opened
-
-
 def held(store: LocalStore, kind: str) -> set[bytes]:
     return {
         digest for lease in store.leases.all() for name, some in lease.held.items() if name == kind for digest in some

@@ -26,17 +26,6 @@ if TYPE_CHECKING:
 _CHECKOUT = Path(__file__).parents[2]
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    return tmp_path / "store"
-
-
-@pytest.fixture
-def store(root: Path) -> Iterator[LocalStore]:
-    with LocalStore(root) as opened:
-        yield opened
-
-
 _PRELUDE = """
 import os, sys, threading, time
 from pathlib import Path
