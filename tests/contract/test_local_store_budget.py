@@ -59,3 +59,16 @@ def test_room_that_is_made_of_old_logs_is_enough(store: LocalStore, keeper: Budg
 
     assert not log.exists()
     assert said == []
+
+
+def test_after_room_was_made_a_thread_does_not_wait_for_the_disk_at_each_of_its_writes(
+    store: LocalStore, keeper: BudgetKeeper
+) -> None:
+    before = store.database.connection.execute("PRAGMA synchronous").fetchone()
+    keep(store, noise(2 * BUDGET))
+    store.leases.close()
+
+    keeper.make_room(1)
+
+    assert store.tally.total < BUDGET
+    assert store.database.connection.execute("PRAGMA synchronous").fetchone() == before

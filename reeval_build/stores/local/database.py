@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 FORMAT: Final = 3
 _BUSY_TIMEOUT_S: Final = 30.0
 _ASK_AGAIN_S: Final = 0.01
+_SYNCHRONOUS: Final = "PRAGMA synchronous=NORMAL"
 
 _TABLES: Final[dict[str, dict[str, type]]] = {
     "packs": {"id": int, "name": str},
@@ -104,7 +105,7 @@ class Database:
                 self._path, timeout=_BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False
             )
             _use_write_ahead_log(connection)
-            connection.execute("PRAGMA synchronous=NORMAL")
+            connection.execute(_SYNCHRONOUS)
             self._local.connection = connection
             with self._guard:
                 self._open.append(connection)
@@ -122,18 +123,25 @@ class Database:
             raise kind(self._path.parent, error) from error
 
     @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
-        """A transaction that takes the write lock at once, so that it cannot fail half-way for want of it."""
+    def writing(self, *, durably: bool = False) -> Iterator[sqlite3.Connection]:
+        """A transaction that takes the write lock at once, so that it cannot fail half-way for want of it.
+
+        Done `durably`, a loss of power does not undo it; any other may be undone, with all that came after it.
+        """
         with self.errors():
             connection = self.connection
-            connection.execute("BEGIN IMMEDIATE")
+            if durably:
+                connection.execute("PRAGMA synchronous=FULL")
             try:
+                connection.execute("BEGIN IMMEDIATE")
                 yield connection
                 connection.execute("COMMIT")
             finally:
                 # A disk that is full can have rolled it back already, and can refuse to commit it.
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
+                if durably:
+                    connection.execute(_SYNCHRONOUS)
 
     def close(self) -> None:
         """Close every connection."""

@@ -76,8 +76,7 @@ def _roots_of_new(store: LocalStore, known: Mapping[bytes, bytes]) -> list[Named
 
 def _delete(store: LocalStore, evicted: Iterable[tuple[Candidate, str]], dead: Iterable[tuple[Any, ...]]) -> None:
     # The files are removed right after: a loss of power must not bring back rows that name them.
-    store.database.connection.execute("PRAGMA synchronous=FULL")
-    with store.database.writing() as connection:
+    with store.database.writing(durably=True) as connection:
         for one, rule in evicted:
             _evict(connection, one, rule)
         connection.execute("DELETE FROM recipes WHERE key NOT IN (SELECT key FROM records)")
