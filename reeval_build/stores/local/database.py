@@ -161,7 +161,7 @@ def _is_damage(error: sqlite3.Error) -> bool:
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     found = connection.execute("PRAGMA user_version").fetchone()[0]
     if found == 0:
-        _create(connection)
+        _create(connection, path)
     elif found in _MIGRATIONS:
         _migrate(connection)
     elif found != FORMAT:
@@ -194,12 +194,15 @@ def _migrate(connection: sqlite3.Connection) -> None:
             connection.execute("ROLLBACK")
 
 
-def _create(connection: sqlite3.Connection) -> None:
+def _create(connection: sqlite3.Connection, path: Path) -> None:
     import sqlite_utils  # noqa: PLC0415 - a tenth of a second that only a new store pays
 
     connection.execute("BEGIN IMMEDIATE")
     try:
         if connection.execute("PRAGMA user_version").fetchone()[0] == 0:
+            if connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                # Another program's.
+                raise StoreFormatError(path.parent, 0)
             database = sqlite_utils.Database(connection)
             for table, columns in _TABLES.items():
                 database.create_table(table, columns, pk=next(iter(columns)), if_not_exists=True)

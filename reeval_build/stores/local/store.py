@@ -11,6 +11,7 @@ from reeval_build.stores.local.database import Database, StoreAccessError
 from reeval_build.stores.local.facts import LocalFacts
 from reeval_build.stores.local.leases import Leases
 from reeval_build.stores.local.locks import stale_locks
+from reeval_build.stores.local.marker import INDEX, check_is_store, mark
 from reeval_build.stores.local.objects import LocalObjects
 from reeval_build.stores.local.records import LocalRecords
 from reeval_build.stores.local.scratch import Scratch, leftover_directories
@@ -31,18 +32,21 @@ class LocalStore:
     Raises:
         StoreAccessError: when the directory cannot be made, read or written; a `NotWritableError` when it is there
             and may only be read.
+        NotAStoreError: when there is something else in the directory.
         StoreFormatError: when another version wrote it.
     """
 
     def __init__(self, root: Path) -> None:
         self.root = root.absolute()
+        check_is_store(self.root, _DIRECTORIES)
         try:
             for name in _DIRECTORIES:
                 (self.root / name).mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreAccessError(self.root, error) from error
         check_writable(self.root, _DIRECTORIES)
-        self.database = Database(self.root / "store.sqlite")
+        mark(self.root)
+        self.database = Database(self.root / INDEX)
         try:
             self._scratch = Scratch(self.root / "tmp")
         except OSError as error:
