@@ -43,7 +43,7 @@ def project_settings(directory: Path) -> ProjectSettings:
     Raises:
         ProjectFileError: when it cannot be read, is not TOML, or has something in its table that is unknown or wrong.
     """
-    path = next((above / _NAME for above in (directory, *directory.parents) if (above / _NAME).is_file()), None)
+    path = next((above / _NAME for above in (directory, *directory.parents) if _is_file(above / _NAME)), None)
     if path is None:
         return ProjectSettings()
     try:
@@ -59,10 +59,20 @@ def project_settings(directory: Path) -> ProjectSettings:
         tools = tomllib.loads(data.decode("utf-8")).get("tool", {})
     except ValueError as error:
         raise ProjectFileError(path, f"it is not TOML: {error}") from error
+    except RecursionError as error:
+        raise ProjectFileError(path, "it is not TOML that can be read: it is nested too deeply") from error
     table = tools.get(_TABLE, {}) if isinstance(tools, dict) else {}
     if not isinstance(table, dict):
         raise ProjectFileError(path, f"tool.{_TABLE} is not a table")
     return _settings(path, table)
+
+
+def _is_file(path: Path) -> bool:
+    """Whether it is; whoever may not enter a directory above where they work is told nothing by what is in it."""
+    try:
+        return path.is_file()
+    except PermissionError:
+        return False
 
 
 def _settings(path: Path, table: Mapping[str, Any]) -> ProjectSettings:

@@ -196,7 +196,7 @@ class NpmClient:
             said, complaint = self._communicate(spec, process)
         try:
             answer = json.loads(said)
-        except ValueError:
+        except (ValueError, RecursionError):
             answer = None
         if isinstance(answer, dict) and isinstance(answer.get("error"), dict):
             raise _SaidError(str(answer["error"].get("code")), str(answer["error"].get("summary")))

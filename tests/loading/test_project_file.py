@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
 from reeval_build.loading.project_file import ProjectFileError, ProjectSettings, project_settings
+from tests.support.users import checked_by_permissions
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,6 +57,7 @@ def test_what_a_file_says(tmp_path: Path, text: str, expected: ProjectSettings) 
         (b"[tool.reeval-build]\nstore = 'x'\n", 'has an unknown key "store" (known are budget and platform)'),
         (b"tool.reeval-build = []\n", "tool.reeval-build is not a table"),
         (b"# reeval-build \xff\n", "it is not TOML: "),
+        (b"tool.reeval-build.budget = " + b"[" * 5000 + b"]" * 5000, "it is nested too deeply"),
     ],
 )
 def test_what_is_wrong_is_said_with_the_path(tmp_path: Path, data: bytes, problem: str) -> None:
@@ -66,3 +70,27 @@ def test_what_is_wrong_is_said_with_the_path(tmp_path: Path, data: bytes, proble
     assert str(caught.value).startswith(f"{path}: ")
     assert problem in str(caught.value)
     assert caught.value.path == path
+
+
+@pytest.mark.parametrize("named", ["in a directory that may not be entered", "that may not be read"])
+def test_what_may_not_be_asked_says_nothing_and_what_may_not_be_read_is_said(tmp_path: Path, named: str) -> None:
+    inside = tmp_path / "closed" / "inside"
+    inside.mkdir(parents=True)
+    (tmp_path / "closed" / "pyproject.toml").write_text(FIVE)
+    closed = tmp_path / "closed" if named.startswith("in") else tmp_path / "closed" / "pyproject.toml"
+    asking = (
+        "import sys\nfrom pathlib import Path\n"
+        "from reeval_build.loading.project_file import project_settings\n"
+        "print(project_settings(Path(sys.argv[1])))"
+    )
+    command = [*checked_by_permissions(), sys.executable, "-c", asking, str(inside)]
+    closed.chmod(0o600 if closed.is_dir() else 0o000)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    finally:
+        closed.chmod(0o755)
+
+    if named.startswith("in"):
+        assert done.stdout == f"{NOTHING}\n", done.stderr
+    else:
+        assert "it cannot be read: Permission denied" in done.stderr

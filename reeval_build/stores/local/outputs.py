@@ -37,7 +37,7 @@ def cell_of(text: str) -> CellRecord | None:
     try:
         value = json.loads(text)
         return _converter().structure(value, CellRecord) if isinstance(value, dict) else None
-    except (ValueError, cattrs.BaseValidationError):
+    except (ValueError, RecursionError, cattrs.BaseValidationError):
         return None
 
 

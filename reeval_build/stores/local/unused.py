@@ -49,7 +49,7 @@ def _unused_cells(connection: sqlite3.Connection, last_day: int | None) -> Itera
 
 
 def _recipes_of(record: str) -> set[str]:
-    with suppress(ValueError, KeyError, TypeError):
+    with suppress(ValueError, KeyError, TypeError, RecursionError):
         return {phase["key"] for phase in json.loads(record)["phases"]}
     return set()
 

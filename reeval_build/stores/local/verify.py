@@ -134,7 +134,7 @@ def _cells_by_record(store: LocalStore) -> Mapping[bytes, tuple[str, ...]]:
         cells = connection.execute("SELECT name, record FROM cells").fetchall()
     names: defaultdict[bytes, set[str]] = defaultdict(set)
     for name, text in cells:
-        with suppress(ValueError, KeyError, TypeError):
+        with suppress(ValueError, KeyError, TypeError, RecursionError):
             for phase in json.loads(text)["phases"]:
                 if phase["key"] in key_of:
                     names[key_of[phase["key"]]].add(name)
