@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from reeval_build.errors import printable
 from reeval_build.model.sizes import size_short
 from reeval_build.paths import display_apart
 from reeval_build.ports.events import (
@@ -56,14 +57,17 @@ class Progress:
                 cells = some(self._cells[node.recipe])
                 return f"{status.value:<8}{node.phase:<10}{node.label}  [{cells}]  {seconds:.2f} s"
             case NodeWaiting(node=node, owner=owner):
-                return f"waiting {node.phase:<10}{node.label}  for {owner}, which is building it"
+                return f"waiting {node.phase:<10}{node.label}  for {printable(owner)}, which is building it"
             case StoreWaiting(owner=owner):
-                return f"waiting for {owner}, which looks after the store, to make room in it"
+                return f"waiting for {printable(owner)}, which looks after the store, to make room in it"
             case BudgetExceeded(budget_bytes=budget, bytes=total, uses=uses):
                 return (
                     f"reeval: warning: the store has {size_short(total)}, more than its budget of "
                     f"{size_short(budget)}, and what is in use stays: "
-                    + some([f"{one.owner} uses {size_short(one.bytes)}" for one in uses] or ["nobody uses any of it"])
+                    + some(
+                        [f"{printable(one.owner)} uses {size_short(one.bytes)}" for one in uses]
+                        or ["nobody uses any of it"]
+                    )
                 )
             case ObjectLost(problem=problem):
                 return f"reeval: warning: {problem}; what it belonged to is built again"
