@@ -9,7 +9,7 @@ import attrs
 
 from reeval_build.engines.docker.base_image import BaseImage, read_image
 from reeval_build.engines.docker.connection import EngineRefusalError
-from reeval_build.engines.docker.locked import Wanted, base_of, choose, lock_of, registry_digests
+from reeval_build.engines.docker.locked import Wanted, base_of, choose, lock_of, own_name, registry_digests
 from reeval_build.engines.docker.registry import MissingImageError, Registries
 from reeval_build.errors import InfraError
 from reeval_build.model.image_names import read_image_name
@@ -49,9 +49,12 @@ class OtherContentError(InfraError):
 
 
 def _as_pulled(image: BaseImage, digest: str | None) -> BaseImage:
-    """An image that was just pulled, with no other digest than the one it was pulled by, where that is known."""
-    digests = tuple(one for one in image.digests if digest is not None and one.endswith(f"@{digest}"))
-    return attrs.evolve(image, digests=digests or image.digests)
+    """An image that was just pulled by its name, with no other digest than the one it was pulled by, where it is known.
+
+    An engine gives one digest to one image, so it may not say that an index has the image for a second platform.
+    """
+    name = read_image_name(image.name)
+    return image if digest is None or name is None else attrs.evolve(image, digests=(name.at(digest),))
 
 
 class BaseImages:
@@ -134,21 +137,31 @@ class BaseImages:
         return terms.platform is None or is_same_platform(terms.platform, image.platform)
 
     def _pull(self, name: str, named: BaseImage | None, terms: Terms, cancel: Cancellation) -> BaseImage:
-        """Pull an image by its name, but by its digest when that name would be taken from an image of another platform.
+        """Pull an image. When the engine has its name for another platform, that gets the name back afterwards.
 
         Raises:
             MissingImageError: when it cannot be pulled.
             MissingPlatformError: when there is none for the platform.
         """
-        reference = name
-        if named is not None and not self._will_do(named, terms):
-            reference = self._by_digest(name, named, terms)
+        if named is None or self._will_do(named, terms):
+            return self._pull_named(name, terms, cancel)
+        assert terms.platform is not None, "the image would do"
+        if not registry_digests(named):
+            raise MissingPlatformError(name, terms.platform, (named.platform,))
         try:
-            digest = self._registries.pull(reference, cancel, platform=terms.platform)
+            image = self._pull_named(name, terms, cancel)
+            self._name(image)
+        finally:
+            self._tag(named.image_id, name)
+        return image
+
+    def _pull_named(self, name: str, terms: Terms, cancel: Cancellation) -> BaseImage:
+        try:
+            digest = self._registries.pull(name, cancel, platform=terms.platform)
         except MissingImageError:
             self._check_platform(name, terms.platform or self._own_platform())
             raise
-        details = self._connection.find_image(reference)
+        details = self._connection.find_image(name)
         if details is None:
             raise MissingImageError(name, "the engine does not have it after pulling it")
         image = _as_pulled(read_image(name, details), digest)
@@ -157,15 +170,16 @@ class BaseImages:
             raise MissingPlatformError(name, terms.platform, (image.platform,))
         return image
 
-    def _by_digest(self, name: str, named: BaseImage, terms: Terms) -> str:
-        assert terms.platform is not None, "the image would do"
+    def _name(self, image: BaseImage) -> None:
+        """Give an image a name of ours, where it has no other that would last."""
+        self._tag(image.image_id, own_name(image.identity))
+
+    def _tag(self, image_id: str, name: str) -> None:
         parsed = read_image_name(name)
-        if parsed is None or not registry_digests(named):
-            raise MissingPlatformError(name, terms.platform, (named.platform,))
-        offer = self._registries.offer(name)
-        if choose_platform(terms.platform, offer.platforms) is None:
-            raise MissingPlatformError(name, terms.platform, offer.platforms)
-        return parsed.at(offer.digest)
+        if parsed is None or parsed.tag is None:
+            return
+        with self._connection.asked_to(f"give an image the name {name!r}"):
+            self._connection.quick.tag(image_id, parsed.repository, parsed.tag, force=True)
 
     def _check_platform(self, name: str, platform: str) -> None:
         """Raise MissingPlatformError if the registry says that this is why."""
@@ -180,10 +194,25 @@ class BaseImages:
         if not wanted.sources:
             raise LostImageError(wanted.name)
         (reference,) = wanted.sources
-        self._registries.pull(reference, cancel, platform=wanted.platform)
+        try:
+            self._registries.pull(reference, cancel, platform=wanted.platform)
+        except MissingImageError:
+            # One digest is of one image in an engine: when it is that of another platform, what was pulled is there
+            # all the same, and has no name.
+            nameless = self._find_nameless(wanted.locked.content)
+            if nameless is None:
+                raise
+            self._name(nameless)
+            return nameless
         found = self._find(reference)
         if found is None:
             raise MissingImageError(reference, "the engine does not have it after pulling it")
         if found.identity != wanted.locked.content:
             raise OtherContentError(wanted.name, reference)
         return found
+
+    def _find_nameless(self, content: Digest) -> BaseImage | None:
+        with self._connection.asked_to("look for images without a name"):
+            ids = [one["Id"] for one in self._connection.quick.images(all=True, filters={"dangling": True})]
+        images = map(self._find, ids)
+        return next((image for image in images if image is not None and image.identity == content), None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import attrs
 
@@ -14,10 +14,19 @@ from reeval_build.plan.resolution import Base
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from reeval_build.digest import Digest
     from reeval_build.engines.docker.base_image import BaseImage
     from reeval_build.plan.locks import Terms
 
     Finder = Callable[[str], BaseImage | None]
+
+
+OWN_REPOSITORY: Final = "reeval-build/base"
+
+
+def own_name(content: Digest) -> str:
+    """What an image is called that would have no name in the engine otherwise."""
+    return f"{OWN_REPOSITORY}:{content.hex}"
 
 
 @attrs.frozen(kw_only=True)
@@ -32,9 +41,8 @@ class Wanted:
     @property
     def references(self) -> tuple[str, ...]:
         """What the engine has it as, if it has it."""
-        if self.locked.image is not None:
-            return (self.locked.image, self.name)
-        return (*self.sources, self.name)
+        own = () if self.locked.image is None else (self.locked.image,)
+        return (*own, *self.sources, self.name, own_name(self.locked.content))
 
     @property
     def sources(self) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from reeval_build.engines.docker.connection import Connection
 from reeval_build.engines.docker.containers import OWNER_LABEL, remove_leftovers
 from reeval_build.engines.docker.endpoint import Endpoint, current_endpoint
 from reeval_build.engines.docker.images import REPOSITORY, STATE_LABEL
+from reeval_build.engines.docker.locked import OWN_REPOSITORY
 from reeval_build.engines.owner import is_dead
 
 
@@ -73,7 +74,10 @@ class EngineUpkeep:
         remove_leftovers(self._connection)
 
     def remove_states(self) -> int:
-        """Remove the images of states, but for those that a container runs; how many are gone."""
+        """Remove the images of states, but for those that a container runs; how many are gone.
+
+        Names that we gave to base images go, too.
+        """
         removed = 0
         with self._connection.asked_to("remove images of states"):
             for one in self._states():
@@ -82,7 +86,15 @@ class EngineUpkeep:
                     for name in _names(one):
                         self._connection.quick.remove_image(name)
                     removed += 1
+            for name in self._names_of_bases():
+                with suppress(APIError):
+                    self._connection.quick.remove_image(name)
         return removed
+
+    def _names_of_bases(self) -> list[str]:
+        found = self._connection.quick.images(name=OWN_REPOSITORY)
+        names = [name for one in found for name in one["RepoTags"] or []]
+        return [name for name in names if name.startswith(f"{OWN_REPOSITORY}:")]
 
     def _states(self) -> list[dict[str, Any]]:
         """The images of states, but for those with a secret in them, which only the process that owns each may have."""
