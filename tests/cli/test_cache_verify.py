@@ -124,3 +124,20 @@ def test_a_damaged_index_is_said_to_be(reeval: ReevalBuild) -> None:
     done = reeval("cache verify", code=3)
 
     assert f"the index of the store at {reeval.store} is damaged" in done.stderr
+
+
+@pytest.mark.parametrize("value", [-1, 0, 1, 2**33, 2**40, 2**62])
+@pytest.mark.parametrize("column", ["offset", "size", "full_size"])
+@pytest.mark.parametrize("command", ["build", "cache verify --repair", "cache gc --budget 1G"])
+def test_what_the_index_says_of_the_places_of_objects_may_be_anything(
+    reeval: ReevalBuild, column: str, value: int, command: str
+) -> None:
+    with opened_index(reeval.store) as database:
+        database.execute(f'UPDATE objects SET "{column}" = ?', (value,))  # noqa: S608 - the column is ours
+
+    reeval(command)
+
+    started = reeval("run", "one@fake", "--", "sh", "-c", "cat a/b/c step && wc -c <large")
+    assert started.stdout.split()[:3] == ["cstep", "400000", "one@fake:"]
+    reeval("cache verify", "--repair")
+    assert verify(reeval)["lost"] == []

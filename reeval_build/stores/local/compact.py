@@ -11,6 +11,7 @@ import attrs
 
 from reeval_build.stores.local.batch import make_durable, sync_directory
 from reeval_build.stores.local.database import StoreAccessError
+from reeval_build.stores.local.objects import read_packed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -116,9 +117,9 @@ def _copy(store: LocalStore, pack: _Pack, target: Any) -> Iterator[tuple[int, by
     descriptor = os.open(store.root / "packs" / pack.name, os.O_RDONLY | os.O_CLOEXEC)
     try:
         for digest, offset, size in rows:
-            data = os.pread(descriptor, size, offset)
+            data = read_packed(descriptor, size, offset)
             # What was cut off stays where it is, to be found lost.
-            if len(data) == size:
+            if data is not None and len(data) == size:
                 yield target.tell(), digest, pack.number, offset
                 target.write(data)
     finally:

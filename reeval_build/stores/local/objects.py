@@ -242,7 +242,7 @@ class LocalObjects:
         return place
 
     def _read_pack(self, place: Place) -> bytes | None:
-        """What is in a pack; None when it cannot be decompressed."""
+        """What is in a pack; None when nothing can be there, or it cannot be decompressed."""
         assert place.pack is not None, "it is not in a file of its own"
         with self._guard:
             if place.pack not in self._packs:
@@ -250,8 +250,8 @@ class LocalObjects:
             self._packs.move_to_end(place.pack)
             while len(self._packs) > _OPEN_PACKS:
                 os.close(self._packs.popitem(last=False)[1])
-            data = os.pread(self._packs[place.pack], place.size, place.offset)
-        if place.full_size is None:
+            data = read_packed(self._packs[place.pack], place.size, place.offset)
+        if data is None or place.full_size is None:
             return data
         try:
             # What packs have is small: nothing else is a reason to make room.
@@ -303,6 +303,11 @@ class LocalObjects:
                     (digest.raw, pack),
                 )
         return LostObjectError(digest, store=str(self._root), reason=reason)
+
+
+def read_packed(descriptor: int, size: int, offset: int) -> bytes | None:
+    """What a pack has there; None when the index says what no object has: it can be damaged like any other file."""
+    return os.pread(descriptor, size, offset) if 0 <= size <= SMALL_BYTES and offset >= 0 else None
 
 
 def _content(stream: BinaryIO, place: Place) -> BinaryIO:
