@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from reeval_build.plan.urgency import urgency_of
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
     from reeval_build.digest import Digest
     from reeval_build.plan.graph import Graph, Node
+    from reeval_build.plan.urgency import Urgency
 
 # How urgent, its place in the graph, and what: the first in order comes first.
 _Ready: TypeAlias = "tuple[float, int, int, Digest]"
@@ -30,8 +32,9 @@ class Agenda:
     """
 
     def __init__(self, graph: Graph, expected: Mapping[Digest, float], *, ends_first: bool = False) -> None:
+        self._graph = graph
         self._nodes: Final = graph.nodes
-        self._urgency = urgency_of(graph, expected)
+        self._expected = expected
         self._ends_first = ends_first
         self._place = {recipe: place for place, recipe in enumerate(graph.nodes)}
         self._above: dict[Digest, list[Digest]] = {recipe: [] for recipe in graph.nodes}
@@ -89,6 +92,11 @@ class Agenda:
             if recipe in self._lacks.get(above, ()):
                 self._lacks[above].discard(recipe)
                 self._may_be_ready(above)
+
+    @cached_property
+    def _urgency(self) -> Mapping[Digest, Urgency]:
+        """Found out when there is something to do."""
+        return urgency_of(self._graph, self._expected)
 
     def _may_be_ready(self, recipe: Digest) -> None:
         if not self._lacks[recipe]:

@@ -139,12 +139,24 @@ class Graph:
                 seen[pending.pop()] = None
         yield from seen
 
+    def nodes_of(self, planned: PlannedCell) -> tuple[Digest, ...]:
+        """The recipe keys of everything that a cell needs, parents first."""
+        found = self._above_tops.get(planned.tops)
+        if found is None:
+            found = self._above_tops[planned.tops] = tuple(self.above(*planned.tops))
+        return found
+
+    @cached_property
+    def _above_tops(self) -> dict[tuple[Digest, ...], tuple[Digest, ...]]:
+        """What was found out by `nodes_of`, which is asked again for each thing that is said of a cell."""
+        return {}
+
     @cached_property
     def cells_of(self) -> Mapping[Digest, tuple[str, ...]]:
         """For every node, the names of the cells that need it."""
         names: dict[Digest, list[str]] = {recipe: [] for recipe in self.nodes}
         for planned in self.cells:
-            for recipe in self.above(*planned.tops):
+            for recipe in self.nodes_of(planned):
                 names[recipe].append(planned.cell.name)
         return {recipe: tuple(cells) for recipe, cells in names.items()}
 

@@ -66,7 +66,7 @@ class _Recording:
         self._planned = planned
         self._cell = planned.cell
         self._ends = ends
-        self._nodes = [graph.nodes[recipe] for recipe in graph.above(*planned.tops)]
+        self._nodes = [graph.nodes[recipe] for recipe in graph.nodes_of(planned)]
         self._works: dict[Digest, Work] = {node.recipe: node.work for node in self._nodes if node.work is not None}
 
     def record(self, snapshot: Output | None) -> CellRecord:

@@ -83,7 +83,7 @@ def _cells(outcome: Outcome) -> list[dict[str, str | bool | None]]:
                 "sandbox": planned.cell.sandbox_id,
                 "key": planned.key.hex,
                 "snapshot": None if output is None else content_of(output).hex,
-                "status": cell_status(outcome, outcome.graph.above(*planned.tops)).value,
+                "status": cell_status(outcome, outcome.graph.nodes_of(planned)).value,
                 "kept": result.is_kept,
             }
         )
