@@ -61,12 +61,14 @@ class Progress:
             case StoreWaiting(owner=owner):
                 return f"waiting for {printable(owner)}, which looks after the store, to make room in it"
             case BudgetExceeded(budget_bytes=budget, bytes=total, uses=uses):
+                held = some([f"{printable(one.owner)} uses {size_short(one.bytes)}" for one in uses if one.bytes])
                 return (
                     f"reeval: warning: the store has {size_short(total)}, more than its budget of "
-                    f"{size_short(budget)}, and what is in use stays: "
-                    + some(
-                        [f"{printable(one.owner)} uses {size_short(one.bytes)}" for one in uses]
-                        or ["nobody uses any of it"]
+                    f"{size_short(budget)}, and "
+                    + (
+                        f"what is in use stays: {held}"
+                        if held
+                        else "nothing in it is in use: what is left is its index, its logs and what is just being kept"
                     )
                 )
             case ObjectLost(problem=problem):

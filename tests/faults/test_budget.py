@@ -122,6 +122,15 @@ def test_what_does_not_fit_is_built_all_the_same_and_said_once(project: Project,
     assert reeval("run", "e@fake", "--", "sh", "-c", "cat large* | wc -c").stdout.startswith(f"{8 * MEGABYTE}\n")
 
 
+def test_nobody_is_said_to_use_nothing(project: Project, reeval: ReevalBuild) -> None:
+    project.define('e = define_environment("e", {"sandbox": fake_sandbox(), "setup": ["echo hi > f"]})')
+    reeval.build()
+
+    (warning,) = reeval.build("--budget", "0").messages
+
+    assert ", more than its budget of 0B, and nothing in it is in use: " in warning
+
+
 def test_the_budget_holds_once_what_was_in_use_is_not_any_more(project: Project, reeval: ReevalBuild) -> None:
     steps = ", ".join(f'"head -c {MEGABYTE} /dev/urandom > large{number}"' for number in range(8))
     project.define(f'e = define_environment("e", {{"sandbox": fake_sandbox(), "setup": [{steps}]}})')
