@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from reeval_build.errors import PlanError
 from reeval_build.model.image_names import is_pinned, read_image_name
 from reeval_build.plan.locks import ANY, Locks, NotLockedError, Terms
-from reeval_build.ports.events import LockNotWritten
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -72,6 +71,8 @@ class ImageLocks:
         """Write down what was noted. That it cannot be is said, and stops nothing."""
         if self._file is None or not self._new:
             return
+        from reeval_build.ports.events import LockNotWritten  # noqa: PLC0415 - only a build that locks tells of it
+
         try:
             self._file.change(self._with_new)
         except PlanError as error:

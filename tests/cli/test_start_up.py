@@ -115,3 +115,4 @@ def test_a_plan_of_skills_that_are_known_imports_no_yaml_and_nothing_that_builds
 
     assert "reeval_build.content.skills" in modules
     assert not modules & (FOR_SANDBOXES | FOR_WORK | {"reeval_build.execute.executor", "reeval_build.content.plugins"})
+    assert "reeval_build.ports.events" not in modules, "a plan tells of nothing that happens"
