@@ -8,12 +8,15 @@ tests remove all that is in theirs.
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import docker
 import pytest
 
 from tests.support.engine import EngineError, PrivateEngine, obstacle, restore_base_images, running
+from tests.support.projects import Project
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -56,6 +59,19 @@ def engine() -> Iterator[PrivateEngine]:
             yield started
     except EngineError as error:
         pytest.fail(f"no engine for the tests: {error}", pytrace=False)
+
+
+@pytest.fixture
+def client(engine: PrivateEngine) -> Iterator[docker.DockerClient]:
+    """The engine, by its own SDK."""
+    with closing(docker.DockerClient(base_url=engine.url)) as made:
+        yield made
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """A project of a user's."""
+    return Project(tmp_path / "project")
 
 
 @pytest.fixture(autouse=True)

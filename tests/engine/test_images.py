@@ -3,34 +3,22 @@
 from __future__ import annotations
 
 import json
-from contextlib import closing
 from typing import TYPE_CHECKING
 
-import docker
 import pytest
 
 from tests.support.cli import ReevalBuild
-from tests.support.projects import Project
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
+    import docker
+
     from tests.support.engine import PrivateEngine
+    from tests.support.projects import Project
 
 VALUE = "a-literal-value-of-env"
 SECRET = "the-value-of-a-secret"
-
-
-@pytest.fixture
-def client(engine: PrivateEngine) -> Iterator[docker.DockerClient]:
-    with closing(docker.DockerClient(base_url=engine.url)) as made:
-        yield made
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Project:
-    return Project(tmp_path / "project")
 
 
 @pytest.fixture

@@ -4,34 +4,23 @@ from __future__ import annotations
 
 import json
 import shutil
-from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-import docker
 import pytest
 
 from tests.support.cli import ReevalBuild
 from tests.support.engine.registries import PASSWORD, Registry, credentials, registry_with_password
-from tests.support.projects import Project
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    import docker
+
     from tests.support.engine import PrivateEngine
+    from tests.support.projects import Project
 
 LOCK = "reeval-build.lock"
-
-
-@pytest.fixture
-def client(engine: PrivateEngine) -> Iterator[docker.DockerClient]:
-    with closing(docker.DockerClient(base_url=engine.url)) as made:
-        yield made
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Project:
-    return Project(tmp_path / "project")
 
 
 @pytest.fixture

@@ -80,7 +80,9 @@ class BaseImages:
             return self._keep(self._newest(name, named, terms, cancel), terms)
         chosen = choose(name, named, terms, platform=self._own_platform)
         if chosen is None:
-            return self._keep(self._pull(name, named, terms, cancel), terms)
+            # What comes may be of a platform that is locked, under another of its names.
+            chosen = choose(name, self._pull(name, named, terms, cancel), terms, platform=self._own_platform)
+            assert chosen is not None, "there is an image of that name now"
         if isinstance(chosen, BaseImage):
             return self._keep(chosen, terms)
         with self._guard:
