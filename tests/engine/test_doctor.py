@@ -25,8 +25,13 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def client(engine: PrivateEngine) -> Iterator[docker.DockerClient]:
+    """Nothing of what a test made is there for the next one."""
     with closing(docker.DockerClient(base_url=engine.url)) as made:
         yield made
+        for container in made.containers.list(all=True):
+            container.remove(force=True)
+        if made.images.list("not-of-ours/state"):
+            made.images.remove("not-of-ours/state:kept")
 
 
 @pytest.fixture
