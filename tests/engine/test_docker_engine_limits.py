@@ -173,6 +173,8 @@ def test_run_has_the_limits_of_its_sandbox_and_says_when_they_ended_it(project, 
         """
     )
 
+    reeval("lock update")
+
     done = reeval("run", "narrow@fake", "--", "sh", "-c", f"echo x > x; {_HOG}", code=137)
 
     assert done.messages == ["reeval: env.py: narrow@fake: the command was killed for memory (limit 32m)"]

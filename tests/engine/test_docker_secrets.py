@@ -103,6 +103,7 @@ def test_a_state_with_a_value_in_it_is_used_and_then_gone_from_the_engine(engine
         "echo $TOKEN > .npmrc; echo $TOKEN > /root/netrc",
         "wc -c < .npmrc > after",
     )
+    reeval("lock update")
 
     built = reeval.build()
     done = reeval("run", "base@fake", "--", "cat", ".npmrc", "after", "/root/netrc")
@@ -161,6 +162,7 @@ def assert_no_state_has_the_value(client: docker.APIClient) -> None:
 @pytest.mark.conforms("fault 46")
 def test_a_kept_build_leaves_no_value_anywhere(engine, client, project, reeval):
     define(project, engine, "echo $TOKEN; echo made > made")
+    reeval("lock update")
 
     built = reeval.build()
 

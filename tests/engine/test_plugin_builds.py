@@ -287,6 +287,7 @@ def test_a_published_plugin_is_built(engine: PrivateEngine, tmp_path: Path) -> N
         """
     )
     reeval = ReevalBuild(project.directory, tmp_path / "store", env={**own_environment(), "DOCKER_HOST": engine.url})
+    reeval("lock update")
 
     first, second = (reeval.build(*HARNESSES) for _ in range(2))
     done = reeval("run", "base@codex", "--", "sh", "-c", "cat ~/.reeval/plugins/agent-reviews/front-matter.txt")
