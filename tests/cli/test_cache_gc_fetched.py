@@ -106,14 +106,16 @@ def test_what_killed_processes_were_fetching_goes_after_a_day(reeval: ReevalBuil
     left = [reeval.store / "git" / "tmpabc", reeval.store / "npm" / "incoming" / "x"]
     for directory in left:
         directory.mkdir(parents=True)
+    left.append(reeval.store / "git" / "file")
+    left[-1].touch()
     gc(reeval)
-    assert all(directory.exists() for directory in left)
+    assert all(path.exists() for path in left)
 
-    for directory in left:
-        age(directory, 1.1)
+    for path in left:
+        age(path, 1.1)
     gc(reeval)
 
-    assert not any(directory.exists() for directory in left)
+    assert not any(path.exists() for path in left)
 
 
 def build(project: Project, reeval: ReevalBuild, text: str) -> None:

@@ -157,10 +157,16 @@ _OPEN = "import pathlib, sys; from reeval_build.stores.local import LocalStore; 
 
 @pytest.mark.parametrize(
     ("path", "mode", "said"),
-    [(".", 0o555, "it"), ("tmp", 0o555, "tmp in it"), ("store.sqlite", 0o444, "store.sqlite in it")],
+    [
+        (".", 0o555, "it"),
+        ("tmp", 0o555, "tmp in it"),
+        ("store.sqlite", 0o444, "store.sqlite in it"),
+        ("tally", 0o444, "tally in it"),
+    ],
 )
 def test_a_store_that_may_only_be_read_says_what_may_not_be_written(tmp_path, path, mode, said):
-    LocalStore(tmp_path / "store").close()
+    with LocalStore(tmp_path / "store") as store:
+        keep(store, SMALL)
     (tmp_path / "store" / path).chmod(mode)
 
     done = open_as(checked_by_permissions(), tmp_path / "store")

@@ -6,11 +6,12 @@ import random
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import pytest
 
+from reeval_build.errors import CancelledError
 from reeval_build.stores.local import LocalStore
 from reeval_build.stores.local.collect import collect
 from reeval_build.stores.local.limits import Limits
@@ -76,7 +77,8 @@ def collecting(root: Path, budget_bytes: int) -> Iterator[None]:
 
     def collect_until_stopped() -> None:
         while not stop.is_set():
-            with LocalStore(root) as store:
+            # Told to stop while it waits for a build that makes room.
+            with LocalStore(root) as store, suppress(CancelledError):
                 collect(
                     store, Limits(budget_bytes=budget_bytes), dry_run=False, cancel=stop, waiting=lambda _owner: None
                 )

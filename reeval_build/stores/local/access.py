@@ -27,12 +27,12 @@ class NotWritableError(StoreAccessError):
 
 
 def check_writable(root: Path, names: Iterable[str]) -> None:
-    """Raise a `NotWritableError` when `root`, its index or a directory in it that is among `names` may only be read."""
+    """Raise a `NotWritableError` when `root`, a file of its own or a directory among `names` may only be read."""
     if os.statvfs(root).f_flag & os.ST_RDONLY:
         raise NotWritableError(root, "its file system is mounted read-only")
-    index = root / "store.sqlite"
-    for path in (root, *(root / name for name in names), *([index] if index.exists() else [])):
-        if not os.access(path, os.R_OK | os.W_OK | (0 if path == index else os.X_OK)):
+    files = [path for path in (root / "store.sqlite", root / "tally") if path.exists()]
+    for path in (root, *(root / name for name in names), *files):
+        if not os.access(path, os.R_OK | os.W_OK | (0 if path in files else os.X_OK)):
             raise NotWritableError(root, f"you may not write to {_name(path, root)}{_of_whom(path)}")
 
 

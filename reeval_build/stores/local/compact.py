@@ -50,12 +50,13 @@ def compact(store: LocalStore, *, budget_bytes: int | None) -> int:
 
 
 def _worth_it(store: LocalStore, budget_bytes: int | None) -> Iterator[_Pack]:
-    packs = [pack for pack in _packs(store) if pack.live_bytes < pack.bytes]
+    packs = _packs(store)
     with store.database.errors():
         connection = store.database.connection
         (large,) = connection.execute("SELECT total(size) FROM objects WHERE pack IS NULL").fetchone()
-    total = int(large) + sum(pack.bytes for pack in _packs(store))
-    for pack in sorted(packs, key=lambda pack: pack.live_bytes / pack.bytes):
+    total = int(large) + sum(pack.bytes for pack in packs)
+    wasteful = [pack for pack in packs if pack.live_bytes < pack.bytes]
+    for pack in sorted(wasteful, key=lambda pack: pack.live_bytes / pack.bytes):
         if pack.live_bytes < pack.bytes * _LEAST_LIVE or (budget_bytes is not None and total > budget_bytes):
             total -= pack.bytes - pack.live_bytes
             yield pack

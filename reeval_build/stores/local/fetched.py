@@ -43,7 +43,8 @@ def fetched_in(root: Path) -> list[Fetched]:
     for directory, only_ages in (("git", False), ("npm/archives", False), ("npm/known", True)):
         for path in _entries(root / directory):
             if directory != "git" or _REPOSITORY.fullmatch(path.name):
-                with suppress(FileNotFoundError):
+                # Others may remove it meanwhile; what may not be read is of another user, who collects it.
+                with suppress(FileNotFoundError, PermissionError):
                     found.append(_looked_at(path, only_ages=only_ages))
     return found
 
@@ -58,10 +59,8 @@ def remove_fetched(path: Path, *, scratch: Path) -> bool:
             return False
         aside = scratch / f"fetched-{secrets.token_hex(8)}"
         path.rename(aside)
-    if aside.is_dir():
-        shutil.rmtree(aside, ignore_errors=True)
-    else:
-        aside.unlink(missing_ok=True)
+    with suppress(OSError):
+        _remove(aside)
     return True
 
 
@@ -72,7 +71,14 @@ def remove_abandoned(root: Path) -> None:
             if not _REPOSITORY.fullmatch(path.name):
                 with suppress(OSError):
                     if time.time() - path.lstat().st_mtime > _DAY_S:
-                        shutil.rmtree(path)
+                        _remove(path)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
 
 
 def _looked_at(path: Path, *, only_ages: bool) -> Fetched:
