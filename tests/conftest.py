@@ -26,16 +26,18 @@ if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, lambda _signal, _frame: None)
 
 
-_ENGINE = Path(__file__).parent / "engine"
+_TESTS = Path(__file__).parent
 
 
+# Before pytest-xdist looks at the groups.
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What looks for counterexamples looks longer in `make torture`. Tests of one file stay in one process.
 
     So do all that need a container engine: there is one for the tests.
     """
     for item in items:
-        group = "engine" if item.path.is_relative_to(_ENGINE) else str(item.path)
+        group = "engine" if item.path.is_relative_to(_TESTS / "engine") else str(item.path.relative_to(_TESTS))
         item.add_marker(pytest.mark.xdist_group(group))
         if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
             item.add_marker(pytest.mark.torture)
