@@ -42,11 +42,11 @@ demo: $(VENV)/installed
 	@$(WITH_PATH) sh docs/examples/quickstart/demo.sh
 
 test: lint
-	$(WITH_PATH) python -m pytest --numprocesses $(JOBS) --dist loadgroup $(ARGS)
+	$(WITH_PATH) python -m pytest --numprocesses $(JOBS) $(ARGS)
 
 torture: $(VENV)/installed-dev
-	$(WITH_PATH) REEVAL_BUILD_TEST_SEEDS=$(SEEDS) python -m pytest --numprocesses $(JOBS) --dist loadgroup \
-	  -m torture --timeout $$((600 * $(SEEDS))) $(ARGS)
+	$(WITH_PATH) REEVAL_BUILD_TEST_SEEDS=$(SEEDS) python -m pytest --numprocesses $(JOBS) -m torture \
+	  --timeout $$((600 * $(SEEDS))) $(ARGS)
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import os
 import signal
-from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
+from xdist.scheduler import LoadScopeScheduling
 
 from tests.support.torture import examples
 
@@ -26,18 +27,21 @@ if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, lambda _signal, _frame: None)
 
 
-_TESTS = Path(__file__).parent
+class ByFile(LoadScopeScheduling):
+    """Keeps the tests of one file in one process, and all that need a container engine: there is one for the tests."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "tests/engine" if nodeid.startswith("tests/engine/") else nodeid.partition("::")[0]
 
 
-# Before pytest-xdist looks at the groups.
-@pytest.hookimpl(tryfirst=True)
+@pytest.hookimpl
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile:
+    """How tests are shared out when they run in several processes."""
+    return ByFile(config, log)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What looks for counterexamples looks longer in `make torture`. Tests of one file stay in one process.
-
-    So do all that need a container engine: there is one for the tests.
-    """
+    """What looks for counterexamples looks longer in `make torture`."""
     for item in items:
-        group = "engine" if item.path.is_relative_to(_TESTS / "engine") else str(item.path.relative_to(_TESTS))
-        item.add_marker(pytest.mark.xdist_group(group))
         if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
             item.add_marker(pytest.mark.torture)
