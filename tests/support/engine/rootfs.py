@@ -9,10 +9,13 @@ import subprocess
 import tempfile
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tests.support.engine import pip_settings
 from tests.support.engine.needs import EngineError, environment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _SUITE: Final = "bookworm"
 _PACKAGES: Final = ("git", "python3", "python3-venv", "ca-certificates")
@@ -38,28 +41,33 @@ def busybox(tar: Path) -> None:
             (root / directory).mkdir(parents=True)
         shutil.copy2(_busybox(), root / "bin/busybox")
         try:
-            _run("chroot", root, "/bin/busybox", "--install", "-s")
+            run("chroot", root, "/bin/busybox", "--install", "-s")
         except EngineError as error:
             raise EngineError("busybox is not static: install the Debian package busybox-static") from error
         (root / "etc/passwd").write_text("root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n")
         (root / "etc/group").write_text("root:x:0:\nnogroup:x:65534:\n")
         for directory in ("tmp", "var/tmp"):
             (root / directory).chmod(0o1777)
-        _pack(root, tar)
+        pack(root, tar)
 
 
 def debian_python(tar: Path) -> None:
     """Write a minimal Debian with git, Python and pip, which reaches the package index as this machine does."""
     with tempfile.TemporaryDirectory(dir=tar.parent) as name:
         root = Path(name) / "root"
-        _run("debootstrap", "--variant=minbase", f"--include={','.join(_PACKAGES)}", _SUITE, root)
-        if certificates := pip_settings.certificates():
-            (root / "etc/ssl/certs/ca-certificates.crt").write_bytes(certificates)
+        debootstrap(root, _PACKAGES)
         (root / "etc/pip.conf").write_text(pip_settings.for_containers())
-        for pattern in (*_NOT_NEEDED, *_DOWNLOADED):
-            for path in root.glob(pattern):
-                _remove(path)
-        _pack(root, tar)
+        pack(root, tar)
+
+
+def debootstrap(root: Path, packages: Iterable[str]) -> None:
+    """Make a minimal Debian with these packages, and the certificates that this machine trusts."""
+    run("debootstrap", "--variant=minbase", f"--include={','.join(packages)}", _SUITE, root)
+    if certificates := pip_settings.certificates():
+        (root / "etc/ssl/certs/ca-certificates.crt").write_bytes(certificates)
+    for pattern in (*_NOT_NEEDED, *_DOWNLOADED):
+        for path in root.glob(pattern):
+            _remove(path)
 
 
 def _busybox() -> Path:
@@ -76,12 +84,14 @@ def _remove(path: Path) -> None:
         path.unlink()
 
 
-def _pack(root: Path, tar: Path) -> None:
+def pack(root: Path, tar: Path) -> None:
+    """Write a file system as a tar."""
     root.chmod(0o755)
-    _run("tar", "--create", "--file", tar, "--directory", root, "--numeric-owner", "--sort=name", ".")
+    run("tar", "--create", "--file", tar, "--directory", root, "--numeric-owner", "--sort=name", ".")
 
 
-def _run(*command: str | Path) -> None:
+def run(*command: str | Path) -> None:
+    """Run a system program to its end. Raises EngineError with what it says when it fails."""
     done = subprocess.run(
         command,
         env=environment(),
