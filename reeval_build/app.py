@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final, TypeVar
 
@@ -15,6 +17,7 @@ from reeval_build.composition import (
     Shelf,
     compose,
     keeper_of,
+    packages_now,
     project_lock_file,
     registry_answers,
     working_directory,
@@ -23,6 +26,7 @@ from reeval_build.errors import InfraError, PlanError
 from reeval_build.execute.image_locks import ImageLocks
 from reeval_build.execute.resolve import resolve
 from reeval_build.model.cells import images_of, most_at_once
+from reeval_build.model.harness_recipes import HarnessRecipe
 from reeval_build.plan.outputs import SnapshotOutput, TreeOutput
 from reeval_build.plan.planner import plan
 from reeval_build.ports.objects import LostObjectError
@@ -34,8 +38,10 @@ if TYPE_CHECKING:
     from reeval_build.execute.attempt import Attempt, Ran
     from reeval_build.execute.context import Engines
     from reeval_build.execute.outcome import Outcome
+    from reeval_build.loading.project_file import ProjectSettings
     from reeval_build.model.cells import Cell
     from reeval_build.plan.graph import Graph, PlannedCell
+    from reeval_build.plan.harness_check import HarnessChange
     from reeval_build.plan.lock_check import LockChange, LockCheck
     from reeval_build.ports.events import Listener
     from reeval_build.tree.compare import Change
@@ -53,7 +59,8 @@ class Settings:
     """What the command line and the environment decide. `store` None means the default place.
 
     `budget_bytes` is how large the store may become, and `platform` what images are for; None means what the
-    environment or the project says. `is_frozen` refuses images that are not locked.
+    environment or the project says. `is_frozen` refuses images and harnesses that are not locked.
+    `harnesses` is how the project has the programs of harnesses installed, by kind.
     `rehash` reads every file of the host, also those that look as they did when they were read last.
     """
 
@@ -63,6 +70,7 @@ class Settings:
     budget_bytes: int | None = None
     platform: str | None = None
     is_frozen: bool = False
+    harnesses: Mapping[str, HarnessRecipe] = attrs.field(factory=dict)
     jobs: int = attrs.field(factory=lambda: os.cpu_count() or 1)
 
 
@@ -75,8 +83,8 @@ def default_store() -> Path:
     return Path(platformdirs.user_cache_dir("reeval-build", appauthor=False))
 
 
-def configured_budget() -> int | None:
-    """How large the store may become: $REEVAL_BUILD_BUDGET, else what the pyproject.toml of the project says.
+def configured_budget(project: ProjectSettings) -> int | None:
+    """How large the store may become: $REEVAL_BUILD_BUDGET, else what the project says.
 
     Raises:
         PlanError: when what is said there is not a size.
@@ -88,14 +96,11 @@ def configured_budget() -> int | None:
         if size is None:
             raise PlanError(f"${BUDGET_VARIABLE} is {text!r}, which is not a size such as 512m or 20G")
         return size
-    from reeval_build.loading.project_file import project_settings
-
-    directory = working_directory()
-    return None if directory is None else project_settings(directory).budget_bytes
+    return project.budget_bytes
 
 
-def configured_platform() -> str | None:
-    """What images are for: $DOCKER_DEFAULT_PLATFORM, else what the pyproject.toml of the project says.
+def configured_platform(project: ProjectSettings) -> str | None:
+    """What images are for: $DOCKER_DEFAULT_PLATFORM, else what the project says.
 
     Raises:
         PlanError: when what is said there is not a platform.
@@ -106,10 +111,15 @@ def configured_platform() -> str | None:
         if not is_platform(text):
             raise PlanError(f"${PLATFORM_VARIABLE} is {text!r}, which is not a platform such as linux/arm64")
         return text
-    from reeval_build.loading.project_file import project_settings
+    return project.platform
+
+
+def read_project() -> ProjectSettings:
+    """What the pyproject.toml of the project says. Raises PlanError when that is wrong, or cannot be read."""
+    from reeval_build.loading.project_file import ProjectSettings, project_settings
 
     directory = working_directory()
-    return None if directory is None else project_settings(directory).platform
+    return ProjectSettings() if directory is None else project_settings(directory)
 
 
 class App:
@@ -118,7 +128,7 @@ class App:
     def __init__(self, settings: Settings, store: LocalStore, shelf: Shelf, engines: Engines, host: Host) -> None:
         self._jobs = settings.jobs
         locks = ImageLocks(project_lock_file(), platform=settings.platform, is_frozen=settings.is_frozen)
-        self._context = compose(store, shelf, engines, host, locks)
+        self._context = compose(store, shelf, engines, host, locks, settings.harnesses)
         self._remove_leftovers = store.remove_leftovers
         self._keeper = keeper_of(store, settings.budget_bytes, self._context.cancel)
 
@@ -188,8 +198,8 @@ class App:
             telling=ran.telling,
         )
 
-    def update_locks(self, cells: Iterable[Cell], names: Iterable[str] = ()) -> tuple[LockChange, ...]:
-        """Lock what the images of `cells` are now, or those of `names`. See `execute.update_locks.update_locks`."""
+    def update_locks(self, cells: Iterable[Cell], names: Iterable[str] = ()) -> tuple[LockChange | HarnessChange, ...]:
+        """Lock what the images of `cells`, and harnesses, are now, or those of `names`. See `execute.update_locks`."""
         from reeval_build.execute.update_locks import update_locks
 
         return update_locks(images_of(cells), names, self._context, jobs=self._jobs)
@@ -239,36 +249,45 @@ def _concerning(planned: PlannedCell) -> Iterator[None]:
 
 
 def check_locks(cells: Iterable[Cell], *, platform: str | None, asks_registries: bool = False) -> LockCheck:
-    """How the lock file compares with what `cells` name, and with what registries have now when they are asked.
+    """How the lock file compares with what `cells` name and the project says, and with what registries have now.
+
+    They are asked only when `asks_registries`.
 
     Raises:
         PlanError: when the lock file, or what says the platform, cannot be read.
         InfraError: when a registry that is asked does not say.
     """
+    from reeval_build.execute.harness_locks import harness_now
+    from reeval_build.plan.harness_check import compare_harnesses, moved_harnesses
     from reeval_build.plan.lock_check import compare_locks, moved_images
 
-    locks = ImageLocks(project_lock_file()).now
-    found = compare_locks(images_of(cells), locks.images, platform=platform or configured_platform())
-    if not asks_registries:
-        return found
-    with closing(registry_answers()) as registries:
-        return attrs.evolve(found, moved=moved_images(locks.images, registries.digest))
+    locks, project = ImageLocks(project_lock_file()).now, read_project()
+    recipes = project.harnesses.values()
+    found = compare_locks(images_of(cells), locks.images, platform=platform or configured_platform(project))
+    harnesses = compare_harnesses(recipes, locks.harnesses)
+    if asks_registries:
+        with closing(registry_answers()) as registries, packages_now() as packages:
+            found = attrs.evolve(found, moved=moved_images(locks.images, registries.digest))
+            moved = moved_harnesses(recipes, locks.harnesses, partial(harness_now, packages=packages))
+        harnesses = attrs.evolve(harnesses, moved=moved)
+    return attrs.evolve(found, harnesses=harnesses)
 
 
 @contextmanager
 def opened(settings: Settings) -> Iterator[App]:
     """An app on the store that `settings` choose, which is made when it is not there."""
+    project = read_project()
     if settings.budget_bytes is None:
-        settings = attrs.evolve(settings, budget_bytes=configured_budget())
+        settings = attrs.evolve(settings, budget_bytes=configured_budget(project))
     if settings.platform is None:
-        settings = attrs.evolve(settings, platform=configured_platform())
+        settings = attrs.evolve(settings, platform=configured_platform(project))
     with (
         LocalStore(settings.store or default_store()) as store,
         closing(Shelf(store)) as shelf,
         closing(MadeEngines(store, shelf)) as engines,
         closing(Host(store, rehash=settings.rehash)) as host,
     ):
-        yield App(settings, store, shelf, engines, host)
+        yield App(attrs.evolve(settings, harnesses=project.harnesses), store, shelf, engines, host)
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -15,12 +16,13 @@ from reeval_build.stores.unread_facts import UnreadFacts
 from reeval_build.stores.unread_stats import UnreadStats
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Mapping
 
     from reeval_build.content.facts import Facts
     from reeval_build.digest import Digest
     from reeval_build.execute.context import Engines
     from reeval_build.execute.image_locks import ImageLocks
+    from reeval_build.model.harness_recipes import HarnessRecipe
     from reeval_build.model.spec import GitWorkspace
     from reeval_build.plan.locks import Locks
     from reeval_build.plan.resolution import ResolvedPackage, ResolvedTree
@@ -65,7 +67,14 @@ class Host:
         self.files.close()
 
 
-def compose(store: LocalStore, shelf: Shelf, engines: Engines, host: Host, locks: ImageLocks) -> Context:
+def compose(
+    store: LocalStore,
+    shelf: Shelf,
+    engines: Engines,
+    host: Host,
+    locks: ImageLocks,
+    harnesses: Mapping[str, HarnessRecipe],
+) -> Context:
     """All that a run needs from outside."""
     cancel = threading.Event()
     return Context(
@@ -76,6 +85,7 @@ def compose(store: LocalStore, shelf: Shelf, engines: Engines, host: Host, locks
         cells=store.cells,
         engines=engines,
         locks=locks,
+        harnesses=harnesses,
         git=_LazyGit(store, cancel),
         host_files=host.files,
         packages=_LazyPackages(store, cancel),
@@ -165,6 +175,17 @@ def registry_answers() -> RegistryAnswers:
     from reeval_build.engines.docker.registry import EngineRegistries
 
     return EngineRegistries()
+
+
+@contextmanager
+def packages_now() -> Iterator[Packages]:
+    """What registries of npm packages have now, whatever was known of them before."""
+    from tempfile import TemporaryDirectory
+
+    from reeval_build.sources.npm import NpmPackages
+
+    with TemporaryDirectory(prefix="reeval-build-") as directory:
+        yield NpmPackages(Path(directory), project=working_directory())
 
 
 class _LazyGit:

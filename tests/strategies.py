@@ -15,6 +15,7 @@ from reeval_build.model.skills import LocalSkills
 from reeval_build.model.spec import DockerSandbox, FakeSandbox, GitWorkspace, HostFile, InstallStep
 from reeval_build.model.start_options import StartOptions
 from reeval_build.paths import Destination, check_link
+from reeval_build.plan.harnesses import HarnessInstall
 from reeval_build.plan.resolution import (
     FetchedSource,
     ResolvedDirectory,
@@ -28,6 +29,7 @@ from reeval_build.plan.work import (
     BaseWork,
     BuiltPlugin,
     FilesWork,
+    HarnessWork,
     InputsWork,
     InstallWork,
     McpWork,
@@ -302,6 +304,19 @@ secret_views = st.dictionaries(variable_names, secret_values, max_size=2).flatma
 )
 works: dict[str, st.SearchStrategy[Any]] = {
     "base": st.builds(BaseWork, identity=digests, platform=st.sampled_from(["linux/amd64", "linux/arm64"])),
+    "harness": st.builds(
+        HarnessWork,
+        install=st.builds(
+            HarnessInstall,
+            kind=st.sampled_from(["codex", "pi"]),
+            version=st.none() | words,
+            install=st.lists(words, max_size=2).map(tuple),
+            smoke=words,
+            needs=st.none() | st.just("npm"),
+            timeout_s=_time_limits,
+        ),
+        engine=_engines,
+    ),
     "install": st.builds(InstallWork, run=words, timeout_s=_time_limits, engine=_engines),
     "workspace": st.builds(
         WorkspaceWork,

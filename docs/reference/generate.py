@@ -13,6 +13,7 @@ import attrs
 import click
 
 from reeval_build.cli import cli
+from reeval_build.model.harness_recipes import NPM_PROGRAMS
 from reeval_build.model.harnesses import HARNESSES
 from reeval_build.model.plugins import PLUGIN_PARTS
 
@@ -156,6 +157,14 @@ its servers otherwise, and `fx` none.
 
 {servers}
 
+## Programs
+
+What is installed for a kind that has a table in `pyproject.toml` ([how](../how-to/install-harnesses.md)): the package
+of npm, and the command that says whether it works. The packages are those that the npm registry had on 2026-12-01.
+Other kinds need commands of the project's own, and `fake` has no program.
+
+{programs}
+
 ## From where this is known
 
 Sources were read on 2026-11-30.
@@ -166,7 +175,14 @@ Sources were read on 2026-11-30.
 
 def harnesses() -> str:
     """The page of the harnesses."""
-    tables = {"places": _places, "plugins": _plugins, "hooks": _hooks, "servers": _servers, "origins": _origins}
+    tables = {
+        "places": _places,
+        "plugins": _plugins,
+        "hooks": _hooks,
+        "servers": _servers,
+        "programs": _programs,
+        "origins": _origins,
+    }
     prose = _PARAGRAPH.sub(" ", HARNESSES_PAGE)
     return prose.format(**{name: table() for name, table in tables.items()})
 
@@ -223,6 +239,11 @@ def _servers() -> str:
             for one, file in files
         ),
     )
+
+
+def _programs() -> str:
+    rows = ((kind, _code(program.package), _code(program.smoke)) for kind, program in NPM_PROGRAMS.items())
+    return _table(("harness", "package", "is tried with"), rows)
 
 
 def _origins() -> str:

@@ -24,10 +24,11 @@ _HARNESSES = ("fake",)
 Examples:
   reeval-build lock check evals/              is every image locked that is named there, and no other?
   reeval-build lock update                    lock what the images are now that this directory names
-  reeval-build lock update node:24-bookworm   only this one"""
+  reeval-build lock update node:24-bookworm   only this one
+  reeval-build lock update claude-code        only this harness"""
 )
 def lock() -> None:
-    """Lock what images are, and see whether they are locked.
+    """Lock what images and harnesses are, and see whether they are locked.
 
     reeval-build.lock is beside the nearest pyproject.toml, else in this directory. Builds lock what is not locked, and
     use what is locked, whatever the name is in its registry by now; with --frozen they refuse what is not locked.
@@ -44,13 +45,13 @@ Examples:
 @TARGETS
 @SANDBOX
 @PLATFORM
-@click.option("--upstream", is_flag=True, help="Ask the registries, too, and say which images have moved there.")
+@click.option("--upstream", is_flag=True, help="Ask the registries, too, and say what has moved there.")
 @AS_JSON
 def check(targets: tuple[str, ...], sandbox: str, platform: str | None, *, upstream: bool, as_json: bool) -> int:
-    """Compare the lock file with the images that TARGETs name. Ends with exit code 2 when it is not up to date.
+    """Compare the lock file with the images that TARGETs name, and with the harnesses that the project installs.
 
-    Neither an engine nor a network is needed, but for --upstream; that an image has moved does not change the exit
-    code. A TARGET is what build takes; the default is this directory.
+    Ends with exit code 2 when it is not up to date. Neither an engine nor a network is needed, but for --upstream; that
+    something has moved does not change the exit code. A TARGET is what build takes; the default is this directory.
     """
     cells = select_cells(targets, _HARNESSES, sandbox)
     found = check_locks(cells, platform=platform, asks_registries=upstream)
@@ -86,11 +87,11 @@ def update(
     *,
     as_json: bool,
 ) -> None:
-    """Lock what images are now: those called NAME, or all that the definitions name and no others.
+    """Lock what images and harnesses are now: those called NAME, or all that the definitions and the project name.
 
-    Registries are asked, and what has moved is pulled. An image that only the engine has is locked as the engine has
-    it. An image that is locked for several platforms is looked up for each of them. Nothing is written unless
-    everything was found.
+    Without NAME nothing else stays locked. Registries are asked, and images that have moved are pulled. An image that
+    only the engine has is locked as the engine has it. An image that is locked for several platforms is looked up for
+    each of them. Nothing is written unless everything was found.
     """
     if names and targets:
         raise click.UsageError("Give NAMEs or --target, not both.")

@@ -122,7 +122,7 @@ def settings_options(command: Callable[..., Any]) -> Callable[..., Any]:
         "--frozen",
         "is_frozen",
         is_flag=True,
-        help=f"Refuse images that are not in {LOCK_NAME}, and leave that as it is.",
+        help=f"Refuse images and harnesses that are not in {LOCK_NAME}, and leave that as it is.",
     )
     @wraps(command)
     def with_settings(

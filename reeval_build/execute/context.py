@@ -10,6 +10,7 @@ import attrs
 
 from reeval_build.content.facts import Facts
 from reeval_build.execute.image_locks import ImageLocks
+from reeval_build.model.harness_recipes import HarnessRecipe
 from reeval_build.ports.cells import Cells
 from reeval_build.ports.engine import Cancellation
 from reeval_build.ports.objects import Objects
@@ -32,6 +33,7 @@ class Context:
     """The adapters of a run; all of them are safe to use from several threads.
 
     `private` reads what `objects` reads, and keeps what must not outlive the process and no other one may have.
+    `harnesses` are the recipes of those kinds that the project wants installed, by kind.
     `variables` are those of the host, with the values of secrets among them: never in a message, nor in a `repr`.
     """
 
@@ -42,6 +44,7 @@ class Context:
     cells: Cells
     engines: Engines
     locks: ImageLocks
+    harnesses: Mapping[str, HarnessRecipe]
     git: GitTrees
     host_files: HostFiles
     packages: Packages

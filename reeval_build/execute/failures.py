@@ -13,10 +13,14 @@ if TYPE_CHECKING:
 
 
 class StepFailedError(InfraError):
-    """A command of an install or setup step, or of a plugin's build, did not succeed; its result is not kept."""
+    """A command of an install or setup step, a harness or a plugin's build did not succeed; its result is not kept.
 
-    def __init__(self, phase: str, run: str, reason: str, *, log: Path) -> None:
-        super().__init__(f'{phase} step "{shorten(run)}" {reason}', hint=f"its output is in {log}")
+    `said` is the end of what it wrote, where that may be shown.
+    """
+
+    def __init__(self, phase: str, run: str, reason: str, *, log: Path, said: str = "") -> None:
+        quoted = f": {said}" if said else ""
+        super().__init__(f'{phase} step "{shorten(run)}" {reason}{quoted}', hint=f"its output is in {log}")
         self.phase, self.run, self.reason, self.log = phase, run, reason, log
 
 
@@ -25,8 +29,8 @@ class StepExitError(StepFailedError):
 
     category: ClassVar[str] = "exit"
 
-    def __init__(self, phase: str, run: str, code: int, *, log: Path) -> None:
-        super().__init__(phase, run, f"failed with exit code {code}", log=log)
+    def __init__(self, phase: str, run: str, code: int, *, log: Path, said: str = "") -> None:
+        super().__init__(phase, run, f"failed with exit code {code}", log=log, said=said)
         self.code = code
 
 
@@ -35,8 +39,8 @@ class StepTimeoutError(StepFailedError):
 
     category: ClassVar[str] = "timeout"
 
-    def __init__(self, phase: str, run: str, timeout_s: float, *, log: Path) -> None:
-        super().__init__(phase, run, f"timed out after {timeout_s:g} s", log=log)
+    def __init__(self, phase: str, run: str, timeout_s: float, *, log: Path, said: str = "") -> None:
+        super().__init__(phase, run, f"timed out after {timeout_s:g} s", log=log, said=said)
         self.timeout_s = timeout_s
 
 
@@ -45,8 +49,8 @@ class StepMemoryError(StepFailedError):
 
     category: ClassVar[str] = "memory"
 
-    def __init__(self, phase: str, run: str, limit_bytes: int | None, *, log: Path) -> None:
-        super().__init__(phase, run, killed_for_memory(limit_bytes), log=log)
+    def __init__(self, phase: str, run: str, limit_bytes: int | None, *, log: Path, said: str = "") -> None:
+        super().__init__(phase, run, killed_for_memory(limit_bytes), log=log, said=said)
         self.limit_bytes = limit_bytes
 
 

@@ -1,4 +1,4 @@
-"""What images are locked as, for one run, and what it locks."""
+"""What images and harnesses are locked as, for one run, and what it locks."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from reeval_build.errors import PlanError
 from reeval_build.model.image_names import is_pinned, read_image_name
-from reeval_build.plan.locks import ANY, Locks, NotLockedError, Terms
+from reeval_build.plan.locks import ANY, HarnessNotLockedError, Locks, NotLockedError, Terms, locked_as_asked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from reeval_build.plan.locks import LockedImage
+    from reeval_build.model.harness_recipes import HarnessRecipe
+    from reeval_build.plan.locks import LockedHarness, LockedImage
     from reeval_build.plan.resolution import Base, BaseName
     from reeval_build.ports.events import Listener
     from reeval_build.ports.locks import LockFile
@@ -30,6 +31,7 @@ class ImageLocks:
     def __init__(self, file: LockFile | None, *, platform: str | None = None, is_frozen: bool = False) -> None:
         self._file = file
         self._new: dict[tuple[str, str], LockedImage] = {}
+        self._new_harnesses: dict[str, LockedHarness] = {}
         self.platform = platform
         self._is_frozen = is_frozen
 
@@ -67,9 +69,24 @@ class ImageLocks:
             if base.platform not in self.now.images.get(str(image), {}):
                 self._new[str(image), base.platform] = base.locked
 
+    def harness(self, recipe: HarnessRecipe) -> LockedHarness | None:
+        """What a harness is locked as, when it is, and as what its recipe asks for.
+
+        Raises:
+            HarnessNotLockedError: when it must be locked, and is not.
+        """
+        locked = locked_as_asked(recipe, self.now.harnesses)
+        if locked is None and self._is_frozen:
+            raise HarnessNotLockedError(recipe.kind, recipe.version or "")
+        return locked
+
+    def note_harness(self, kind: str, locked: LockedHarness) -> None:
+        """Lock what a harness was found to be, once `keep` is called."""
+        self._new_harnesses[kind] = locked
+
     def keep(self, listen: Listener) -> None:
         """Write down what was noted. That it cannot be is said, and stops nothing."""
-        if self._file is None or not self._new:
+        if self._file is None or not (self._new or self._new_harnesses):
             return
         from reeval_build.ports.events import LockNotWritten  # noqa: PLC0415 - only a build that locks tells of it
 
@@ -81,6 +98,7 @@ class ImageLocks:
             listen(LockNotWritten(problem=(error.strerror or str(error)).lower()))
         else:
             self._new.clear()
+            self._new_harnesses.clear()
 
     def change(self, change: Callable[[Locks], Locks]) -> None:
         """See `ports.locks.LockFile.change`. Raises PlanError for a run that has no directory."""
@@ -93,4 +111,8 @@ class ImageLocks:
         for (name, platform), locked in self._new.items():
             if platform not in locks.images.get(name, {}):
                 locks = locks.with_image(name, platform, locked)
+        for kind, harness in self._new_harnesses.items():
+            there = locks.harnesses.get(kind)
+            if there is None or (there.package, there.requested) != (harness.package, harness.requested):
+                locks = locks.with_harness(kind, harness)
         return locks

@@ -11,7 +11,6 @@ from reeval_build.digest import BLOB
 from reeval_build.errors import InfraError
 from reeval_build.execute import trees
 from reeval_build.execute.commands import StepCommand, run_step
-from reeval_build.execute.failures import StepFailedError
 from reeval_build.execute.inputs import merged, narrowed
 from reeval_build.execute.leaks import Leak, keep_delta
 from reeval_build.execute.plugin_builds import build_plugin
@@ -24,6 +23,7 @@ from reeval_build.plan.outputs import Output, SnapshotOutput, StateOutput, TreeO
 from reeval_build.plan.work import (
     BaseWork,
     FilesWork,
+    HarnessWork,
     InputsWork,
     InstallWork,
     McpWork,
@@ -40,7 +40,7 @@ from reeval_build.plan.work import (
 )
 from reeval_build.ports.objects import LostObjectError
 from reeval_build.state.state import PlacedTree, State
-from reeval_build.state.workspace import is_replaced, tree_at
+from reeval_build.state.workspace import tree_at
 from reeval_build.tree.directory import Entry, Kind, walk
 from reeval_build.tree.draft import Draft
 
@@ -51,8 +51,7 @@ if TYPE_CHECKING:
     from reeval_build.digest import Digest
     from reeval_build.execute.context import Context
     from reeval_build.plan.work import PlacedFile, TreeWork, Work
-    from reeval_build.ports.objects import Batch, Objects
-    from reeval_build.state.delta import DeltaEntry
+    from reeval_build.ports.objects import Objects
     from reeval_build.state.state import Layout
 
 
@@ -75,6 +74,10 @@ def perform(work: Work, inputs: Mapping[str, Output], context: Context, log: Pat
             return StateOutput(state=State(work.identity))
         case InstallWork() | SetupWork():
             return _run_step(work, _state(inputs), context, log)
+        case HarnessWork():
+            from reeval_build.execute.harness_installs import install_harness
+
+            return install_harness(work, _state(inputs), context, log)
         case RootWork():
             return _make_root(work.layout, inputs, context.objects)
         case InputsWork():
@@ -161,14 +164,7 @@ def _run_step(work: InstallWork | SetupWork, state: State, context: Context, log
     ):
         with redactor.stream(both) as stdout, redactor.stream(both) as stderr:
             run_step(command, sandbox, stdout=stdout, stderr=stderr, log=log)
-
-        def read(batch: Batch) -> tuple[DeltaEntry, ...]:
-            entries = sandbox.capture(batch)
-            if is_replaced(engine.layout.workspace, entries):
-                raise StepFailedError(work.phase, work.run, "left no directory where the workspace was", log=log)
-            return entries
-
-        delta, leaks = keep_delta(read, redactor, context)
+        delta, leaks = keep_delta(command.reader(sandbox, engine.layout.workspace, log), redactor, context)
     output = StateOutput(state=state.on_top(delta))
     if not leaks:
         return output

@@ -8,7 +8,7 @@ from reeval_build.content.registries import NO_REGISTRIES, Registries
 from reeval_build.errors import DefinitionError, InfraError, PlanError
 from reeval_build.execute.questions import Questions
 from reeval_build.model.plugins import LocalPlugin
-from reeval_build.model.spec import HostFile
+from reeval_build.model.spec import DockerSandbox, HostFile
 from reeval_build.plan.resolution import Resolution, base_name, home_of
 from reeval_build.plan.secrets import host_variables
 from reeval_build.plan.servers import server_variables
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from reeval_build.model.plugins import PluginSource
     from reeval_build.model.skills import SkillSource
     from reeval_build.model.spec import FileContent, Sandbox
+    from reeval_build.plan.harnesses import HarnessInstall
     from reeval_build.plan.record import CellRecord
     from reeval_build.plan.resolution import Base, BaseName, ResolvedPlugin, ResolvedSkills
     from reeval_build.state.state import Layout
@@ -47,6 +48,7 @@ def resolve(cells: Iterable[Cell], context: Context, *, jobs: int) -> Resolution
     ask = Questions(context, jobs)
     return Resolution(
         bases=_resolve_bases(sandboxes, context, ask),
+        harnesses=_resolve_harnesses(cells, context, ask),
         layouts=layouts,
         workspaces=ask(workspaces, context.git.resolve),
         files=ask(paths, context.host_files.read),
@@ -100,6 +102,18 @@ def _resolve_bases(
     bases = {name: answer for name, answer in found.items() if not isinstance(answer, PlanError)}
     context.locks.note({name: base for name, base in bases.items() if not isinstance(base, InfraError)})
     return bases
+
+
+def _resolve_harnesses(
+    cells: Iterable[Cell], context: Context, ask: Questions
+) -> Mapping[str, HarnessInstall | InfraError]:
+    kinds = {cell.harness.kind for cell in cells if isinstance(cell.sandbox, DockerSandbox)}
+    wanted = [recipe for kind, recipe in context.harnesses.items() if kind in kinds]
+    if not wanted:
+        return {}
+    from reeval_build.execute.harness_locks import resolve_harnesses
+
+    return resolve_harnesses(wanted, context, ask)
 
 
 def _earlier(cells: Iterable[Cell], context: Context) -> dict[str, CellRecord]:

@@ -1,4 +1,4 @@
-"""Locks what images are now."""
+"""Locks what images and harnesses are now."""
 
 from __future__ import annotations
 
@@ -7,6 +7,12 @@ from typing import TYPE_CHECKING
 
 from reeval_build.errors import InfraError, PlanError
 from reeval_build.execute.questions import Questions
+from reeval_build.execute.update_harness_locks import (
+    asked_harnesses,
+    harness_changes,
+    harnesses_now,
+    with_harnesses,
+)
 from reeval_build.model.image_names import read_image_name
 from reeval_build.model.platforms import choose_platform
 from reeval_build.model.spec import DockerSandbox
@@ -17,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from reeval_build.execute.context import Context
+    from reeval_build.plan.harness_check import HarnessChange
     from reeval_build.plan.locks import Images, LockedImage, Locks
 
 
@@ -32,22 +39,27 @@ class UnlockedNameError(PlanError):
         self.name = name
 
 
-def update_locks(images: Iterable[str], names: Iterable[str], context: Context, *, jobs: int) -> tuple[LockChange, ...]:
-    """Lock what each of `images` is now, and nothing else; or of what is locked already, those of `names`.
+def update_locks(
+    images: Iterable[str], names: Iterable[str], context: Context, *, jobs: int
+) -> tuple[LockChange | HarnessChange, ...]:
+    """Lock what each of `images` and each harness of the project is now, and nothing else; or those of `names`.
 
-    An image is looked up for every platform that it is locked for, and for the one that is wanted. Nothing is written
-    unless all of it was found.
+    A name is that of an image which is locked already, or the kind of a harness. An image is looked up for every
+    platform that it is locked for, and for the one that is wanted. Nothing is written unless all of it was found.
 
     Raises:
         UnlockedNameError: for a name that is not locked.
+        NoPackageError: for a harness of which there is nothing to lock.
         MissingPlatformError: for an image that is not there for a platform any more.
         PlanError: when the lock file cannot be read.
         InfraError: with every image that cannot be had.
         OSError: when the lock file cannot be written.
     """
-    before = context.locks.now.images
-    chosen = tuple(_locked_name(name, before) for name in names)
-    is_whole = not chosen
+    before, names = context.locks.now.images, tuple(names)
+    is_whole = not names
+    recipes = asked_harnesses(names, context)
+    of_images = [name for name in names if name not in {recipe.kind for recipe in recipes}]
+    chosen = tuple(_locked_name(name, before) for name in of_images)
     wanted = lockable_names(images) if is_whole else chosen
 
     def now(name: str) -> dict[str, LockedImage] | PlanError:
@@ -73,10 +85,17 @@ def update_locks(images: Iterable[str], names: Iterable[str], context: Context, 
                 failed.append(answer)
             case _:
                 after[name] = answer
+    harnesses, without = harnesses_now(recipes, context, jobs=jobs)
+    failed += without
     if failed:
         raise failed[0] if len(failed) == 1 else InfraError("; ".join(map(str, failed)))
-    context.locks.change(lambda locks: _updated(locks, after, is_whole=is_whole))
-    return _changes(before if is_whole else {name: before[name] for name in chosen}, after)
+    context.locks.change(
+        lambda locks: with_harnesses(_updated(locks, after, is_whole=is_whole), harnesses, is_whole=is_whole)
+    )
+    return (
+        *_changes(before if is_whole else {name: before[name] for name in chosen}, after),
+        *harness_changes(context.locks.now.harnesses, harnesses, is_whole=is_whole),
+    )
 
 
 def _updated(locks: Locks, after: Images, *, is_whole: bool) -> Locks:

@@ -1,4 +1,4 @@
-"""The file `reeval-build.lock` of a project: what the images of its definitions are."""
+"""The file `reeval-build.lock` of a project: what the images of its definitions, and its harnesses, are."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from reeval_build.digest import Digest
 from reeval_build.errors import PlanError
+from reeval_build.model.harness_recipes import is_integrity, is_version, is_version_or_tag
 from reeval_build.model.image_names import is_digest, read_image_name
 from reeval_build.model.platforms import is_platform
-from reeval_build.plan.locks import LOCK_NAME, LockedImage, Locks
+from reeval_build.plan.locks import LOCK_NAME, LockedHarness, LockedImage, Locks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 FORMAT: Final = 1
 _PROJECT: Final = "pyproject.toml"
 _IMAGES: Final = "images"
+_HARNESSES: Final = "harnesses"
+_OF_HARNESS: Final = ("package", "requested", "version", "integrity")
 _RESTORE: Final = "restore it, or remove it to lock everything anew"
 _CONFLICT: Final = re.compile(rb"^(?:<{7}|={7}|>{7}|\|{7})(?: |\r?$)", re.MULTILINE)
 
@@ -77,12 +80,19 @@ def lock_text(locks: Locks) -> str:
         if platforms
     }
     value = {"format": FORMAT, **{key: locks.others[key] for key in locks.others}, _IMAGES: images}
+    if locks.harnesses:
+        value[_HARNESSES] = {
+            kind: {field: getattr(one, field) for field in _OF_HARNESS} for kind, one in locks.harnesses.items()
+        }
     return json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 
 def _written(locked: LockedImage) -> dict[str, str]:
     fields = {"content": locked.content.hex, "digest": locked.digest, "image": locked.image}
     return {name: value for name, value in fields.items() if value is not None}
+
+
+_IS_RIGHT: Final = {"requested": is_version_or_tag, "version": is_version, "integrity": is_integrity}
 
 
 class _Reading:
@@ -99,10 +109,22 @@ class _Reading:
                 f"it is of format {number}, and this version knows up to {FORMAT}", hint="use a newer reeval-build"
             )
         images = self._mapping(found.get(_IMAGES, {}), _IMAGES)
+        harnesses = self._mapping(found.get(_HARNESSES, {}), _HARNESSES)
         return Locks(
             images={name: self._image(name, platforms) for name, platforms in images.items()},
-            others={key: value for key, value in found.items() if key not in ("format", _IMAGES)},
+            harnesses={kind: self._harness(f"harness {kind!r}", entry) for kind, entry in harnesses.items()},
+            others={key: value for key, value in found.items() if key not in ("format", _IMAGES, _HARNESSES)},
         )
+
+    def _harness(self, about: str, value: object) -> LockedHarness:
+        entry = self._mapping(value, about)
+        if entry.keys() != set(_OF_HARNESS):
+            raise self._wrong(f"{about} must have {', '.join(_OF_HARNESS)} and nothing else")
+        for field in _OF_HARNESS:
+            is_right = _IS_RIGHT.get(field, bool)
+            if not isinstance(entry[field], str) or not is_right(entry[field]):
+                raise self._wrong(f"the {field} of {about} is {entry[field]!r}")
+        return LockedHarness(**entry)
 
     def _image(self, name: str, value: object) -> dict[str, LockedImage]:
         if str(read_image_name(name)) != name:

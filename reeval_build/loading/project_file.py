@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
 from reeval_build.errors import PlanError
+from reeval_build.model.harness_recipes import HarnessRecipe
 from reeval_build.model.platforms import is_platform
 from reeval_build.model.sizes import size_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from pathlib import Path
 
 _NAME: Final = "pyproject.toml"
 _TABLE: Final = "reeval-build"
+_HARNESSES: Final = "harness"
 
 
 class ProjectFileError(PlanError):
@@ -30,11 +33,13 @@ class ProjectFileError(PlanError):
 class ProjectSettings:
     """What a project asks for; None for what it does not say.
 
-    `budget_bytes` is how large the store may become, and `platform` what its images are for.
+    `budget_bytes` is how large the store may become, and `platform` what its images are for. `harnesses` is how the
+    programs of harnesses are installed, by kind, for those kinds that it says it of.
     """
 
     budget_bytes: int | None = None
     platform: str | None = None
+    harnesses: Mapping[str, HarnessRecipe] = attrs.field(factory=dict)
 
 
 def project_settings(directory: Path) -> ProjectSettings:
@@ -78,20 +83,36 @@ def _is_file(path: Path) -> bool:
 def _settings(path: Path, table: Mapping[str, Any]) -> ProjectSettings:
     found: dict[str, Any] = {}
     for key, value in table.items():
+        if key == _HARNESSES:
+            found["harnesses"] = _harnesses(path, value)
+            continue
         if key not in _KEYS:
             import difflib  # noqa: PLC0415 - for this message only
 
-            near = difflib.get_close_matches(key, _KEYS, n=1)
+            known = (*_KEYS, _HARNESSES)
+            near = difflib.get_close_matches(key, known, n=1)
             raise ProjectFileError(
                 path,
                 f'[tool.{_TABLE}] has an unknown key "{key}"',
-                hint=f'did you mean "{near[0]}"?' if near else f"known are {' and '.join(_KEYS)}",
+                hint=f'did you mean "{near[0]}"?' if near else f"known are {', '.join(_KEYS)} and {_HARNESSES}",
             )
         name, read, what = _KEYS[key]
         found[name] = read(value)
         if found[name] is None:
             raise ProjectFileError(path, f"{key} of [tool.{_TABLE}] is {value!r}, which is not {what}")
     return ProjectSettings(**found)
+
+
+def _harnesses(path: Path, value: object) -> Mapping[str, HarnessRecipe]:
+    from reeval_build.loading.harness_tables import (  # noqa: PLC0415 - most projects have no such table
+        HarnessTableError,
+        read_recipes,
+    )
+
+    try:
+        return read_recipes(f"tool.{_TABLE}.{_HARNESSES}", value)
+    except HarnessTableError as error:
+        raise ProjectFileError(path, error.problem, hint=error.hint) from error
 
 
 def _platform(value: object) -> str | None:

@@ -8,6 +8,7 @@ import attrs
 
 from reeval_build.model.image_names import is_pinned, read_image_name
 from reeval_build.model.platforms import choose_platform
+from reeval_build.plan.harness_check import HarnessCheck
 from reeval_build.plan.locks import LockedImage
 
 if TYPE_CHECKING:
@@ -31,18 +32,20 @@ class LockCheck:
     """What is wrong with a lock file.
 
     `missing` are images that are named and not locked, `unused` those that are locked and not named. `unfetchable`
-    are names and platforms of images that only engines have. `moved` is None when no registry was asked.
+    are names and platforms of images that only engines have. `moved` is None when no registry was asked. `harnesses` is
+    the same of harnesses.
     """
 
     missing: tuple[str, ...]
     unused: tuple[str, ...]
     unfetchable: tuple[tuple[str, str], ...]
     moved: tuple[MovedImage, ...] | None = None
+    harnesses: HarnessCheck = attrs.field(factory=HarnessCheck)
 
     @property
     def is_current(self) -> bool:
         """Whether exactly what is named is locked."""
-        return not self.missing and not self.unused
+        return not (self.missing or self.unused or self.harnesses.missing or self.harnesses.unused)
 
 
 @attrs.frozen(kw_only=True)

@@ -1,15 +1,18 @@
-"""What an image is locked as, and on what terms its base is looked up."""
+"""What images and harnesses are locked as, and on what terms the base of an image is looked up."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import attrs
 
 from reeval_build.digest import Digest
 from reeval_build.errors import PlanError
 from reeval_build.model.platforms import choose_platform
+
+if TYPE_CHECKING:
+    from reeval_build.model.harness_recipes import HarnessRecipe
 
 LOCK_NAME: Final = "reeval-build.lock"
 
@@ -32,8 +35,32 @@ class LockedImage:
             raise ValueError("an image is locked by a digest or by the id that an engine gave it")
 
 
+@attrs.frozen(kw_only=True)
+class LockedHarness:
+    """Which version a harness is: of `package`, when `requested`, a version or a tag, is asked for.
+
+    `integrity` is the SHA-512 of the version's archive, as npm writes it.
+    """
+
+    package: str
+    requested: str
+    version: str
+    integrity: str
+
+
 Images: TypeAlias = Mapping[str, Mapping[str, LockedImage]]
 """What images are locked as, by name and platform."""
+
+Harnesses: TypeAlias = Mapping[str, LockedHarness]
+"""What harnesses are locked as, by kind."""
+
+
+def locked_as_asked(recipe: HarnessRecipe, locked: Harnesses) -> LockedHarness | None:
+    """What a harness is locked as, or None when it is not, or as something else than what its recipe asks for."""
+    found = locked.get(recipe.kind)
+    if found is None or (found.package, found.requested) != (recipe.package, recipe.version):
+        return None
+    return found
 
 
 @attrs.frozen(kw_only=True)
@@ -41,6 +68,7 @@ class Locks:
     """What a lock file says. `others` are sections that this version knows nothing of: they stay as they are."""
 
     images: Images = attrs.field(factory=dict)
+    harnesses: Harnesses = attrs.field(factory=dict)
     others: Mapping[str, Any] = attrs.field(factory=dict)
 
     def with_image(self, name: str, platform: str, locked: LockedImage) -> Locks:
@@ -51,6 +79,14 @@ class Locks:
     def without(self, name: str) -> Locks:
         """The same, without an image."""
         return attrs.evolve(self, images={one: self.images[one] for one in self.images if one != name})
+
+    def with_harness(self, kind: str, locked: LockedHarness) -> Locks:
+        """The same, with one harness locked so."""
+        return attrs.evolve(self, harnesses={**self.harnesses, kind: locked})
+
+    def without_harness(self, kind: str) -> Locks:
+        """The same, without a harness."""
+        return attrs.evolve(self, harnesses={one: self.harnesses[one] for one in self.harnesses if one != kind})
 
 
 @attrs.frozen(kw_only=True)
@@ -84,6 +120,17 @@ class NotLockedError(PlanError):
             hint="build once without --frozen to lock it, and commit the file",
         )
         self.name, self.platform = name, platform
+
+
+class HarnessNotLockedError(PlanError):
+    """A harness that is not locked as what the project asks for, where it has to be."""
+
+    def __init__(self, kind: str, requested: str) -> None:
+        super().__init__(
+            f"harness {kind!r} is not in {LOCK_NAME} as {requested!r}",
+            hint="build once without --frozen to lock it, and commit the file",
+        )
+        self.kind, self.requested = kind, requested
 
 
 class MissingPlatformError(PlanError):

@@ -9,7 +9,7 @@ import attrs
 from reeval_build import canon
 from reeval_build.digest import BLOB, Digest, Domain
 from reeval_build.errors import DefinitionError, InfraError
-from reeval_build.model.spec import HostFile
+from reeval_build.model.spec import DockerSandbox, HostFile
 from reeval_build.paths import Destination, parse_destination, split
 from reeval_build.plan import notices
 from reeval_build.plan.content_nodes import plan_mcp, plan_plugins, plan_skills
@@ -21,6 +21,7 @@ from reeval_build.plan.secrets import views
 from reeval_build.plan.work import (
     BaseWork,
     FilesWork,
+    HarnessWork,
     InputsWork,
     InstallWork,
     MergeWork,
@@ -136,7 +137,19 @@ def _plan_machine(cell: Cell, resolution: Resolution, drawing: Drawing) -> Paren
     for step in getattr(cell.sandbox, "install", ()):
         install = InstallWork(run=step.run, timeout_s=step.timeout_s, engine=cell.sandbox.kind)
         top = drawing.add(Node.of(install, (top,), label=shorten(step.run)), "state")
-    return top
+    return _plan_harness(cell, top, resolution, drawing)
+
+
+def _plan_harness(cell: Cell, top: Parent, resolution: Resolution, drawing: Drawing) -> Parent:
+    """The node of the cell's harness on the state `top`, or that itself when its harness is not installed."""
+    kind = cell.harness.kind
+    install = resolution.harnesses.get(kind) if isinstance(cell.sandbox, DockerSandbox) else None
+    if install is None:
+        return top
+    if isinstance(install, InfraError):
+        return drawing.add(Node.broken("harness", install, label=kind), "state")
+    work = HarnessWork(install=install, engine=cell.sandbox.kind)
+    return drawing.add(Node.of(work, (top,), label=install.label), "state")
 
 
 def _workspace_node(workspace: GitWorkspace, resolution: Resolution) -> Node:

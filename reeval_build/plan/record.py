@@ -12,10 +12,14 @@ RECORD_FORMAT: Final = 1
 
 @attrs.frozen(kw_only=True)
 class HarnessRecord:
-    """The harness of a cell: its kind, and what an eval calls it."""
+    """The harness of a cell: its kind, and what an eval calls it; `installed` is the version that is installed.
+
+    That is None for one that is not installed, or whose version has no name.
+    """
 
     kind: str
     id: str
+    installed: str | None = None
 
 
 @attrs.frozen(kw_only=True)

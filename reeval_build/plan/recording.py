@@ -27,7 +27,7 @@ from reeval_build.plan.record import (
     WorkspaceRecord,
 )
 from reeval_build.plan.resolution import base_name
-from reeval_build.plan.work import BaseWork, FilesWork, InstallWork, PluginWork, RulesWork, SetupWork
+from reeval_build.plan.work import BaseWork, FilesWork, HarnessWork, InstallWork, PluginWork, RulesWork, SetupWork
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -79,7 +79,7 @@ class _Recording:
             environment=cell.environment.name,
             layers=tuple(layer.name for layer in cell.environment.layers),
             overrides=contents.overrides,
-            harness=HarnessRecord(kind=cell.harness.kind, id=cell.harness_name),
+            harness=self._harness(),
             sandbox=self._sandbox(),
             workspace=_workspace(self._planned),
             env=EnvRecord(literals=dict(cell.merged.literals), secrets=tuple(map(self._secret, self._planned.secrets))),
@@ -96,6 +96,11 @@ class _Recording:
             phases=tuple(self._phase(node) for node in self._nodes),
             warnings=self._planned.warnings,
         )
+
+    def _harness(self) -> HarnessRecord:
+        installed = (work.install.version for work in self._works.values() if isinstance(work, HarnessWork))
+        cell = self._cell
+        return HarnessRecord(kind=cell.harness.kind, id=cell.harness_name, installed=next(installed, None))
 
     def _sandbox(self) -> SandboxRecord:
         machine = [item for item in self._works.items() if isinstance(item[1], (BaseWork, InstallWork))]

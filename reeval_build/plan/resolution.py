@@ -14,6 +14,7 @@ from reeval_build.model.plugins import PluginSource
 from reeval_build.model.skills import SkillSource
 from reeval_build.model.spec import DockerSandbox, GitWorkspace
 from reeval_build.paths import Parts
+from reeval_build.plan.harnesses import HarnessInstall
 from reeval_build.plan.locks import LockedImage
 from reeval_build.plan.sources import LocalDirectory, Package, SourceKind, SourceRequest
 from reeval_build.state.state import Layout
@@ -201,8 +202,9 @@ class ResolvedPlugin:
 class Resolution:
     """For everything some cells name: what it is now, or why it cannot be had.
 
-    Plugins are by their source and the home directory of the sandbox they are read for. `registries` are the
-    hosts that package runners need. `earlier` are the last records of cells of the same names, where plugins of the
+    Plugins are by their source and the home directory of the sandbox they are read for. `harnesses` are what installs
+    those kinds that the project wants installed, for cells whose sandbox can have them. `registries` are the hosts that
+    package runners need. `earlier` are the last records of cells of the same names, where plugins of the
     host may have changed. `variables` are those host variables that secrets name and that are set: names, and no value.
     """
 
@@ -212,6 +214,7 @@ class Resolution:
     files: Mapping[str, ResolvedFile | InfraError]
     skills: Mapping[SkillSource, ResolvedSkills | InfraError] = attrs.field(factory=dict)
     plugins: Mapping[tuple[PluginSource, str], ResolvedPlugin | InfraError] = attrs.field(factory=dict)
+    harnesses: Mapping[str, HarnessInstall | InfraError] = attrs.field(factory=dict)
     registries: Registries = NO_REGISTRIES
     earlier: Mapping[str, CellRecord] = attrs.field(factory=dict)
     variables: frozenset[str] = frozenset()

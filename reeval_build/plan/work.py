@@ -14,6 +14,7 @@ from reeval_build.model.skills import SkillSource
 from reeval_build.model.spec import FileContent, GitWorkspace
 from reeval_build.model.start_options import UNLIMITED, StartOptions
 from reeval_build.paths import Destination
+from reeval_build.plan.harnesses import HarnessInstall
 from reeval_build.plan.resolution import ResolvedPlugin, ResolvedSource, ResolvedTree
 from reeval_build.plan.secrets import SecretView
 from reeval_build.plan.sources import SourceKind
@@ -44,6 +45,21 @@ class InstallWork:
     run: str
 
     timeout_s: float = attrs.field(eq=False)
+    engine: str = attrs.field(eq=False)
+
+
+@attrs.frozen(kw_only=True)
+class HarnessWork:
+    """The program of a harness, installed as an install step is run, and the command that says whether it works.
+
+    Options of a harness that only matter when it runs are no part of it, so cells of one kind and version share it.
+    """
+
+    phase: ClassVar[str] = "harness"
+    schema: ClassVar[int] = 1
+
+    install: HarnessInstall
+
     engine: str = attrs.field(eq=False)
 
 
@@ -267,12 +283,15 @@ class SnapshotWork:
 
 # What is made from the host and the store alone, without a sandbox.
 TreeWork: TypeAlias = SourceWork | WorkspaceWork | FilesWork | RulesWork | PluginWork | SkillsWork | McpWork
-StateWork: TypeAlias = BaseWork | InstallWork | RootWork | InputsWork | SetupWork | MergeWork | SnapshotWork
+StateWork: TypeAlias = (
+    BaseWork | InstallWork | HarnessWork | RootWork | InputsWork | SetupWork | MergeWork | SnapshotWork
+)
 Work: TypeAlias = StateWork | PluginBuildWork | TreeWork
 
 PHASES: Final = (
     "base",
     "install",
+    "harness",
     "source",
     "plugin-build",
     "workspace",
@@ -291,7 +310,7 @@ PHASES: Final = (
 
 def engine_of(work: Work) -> str | None:
     """The kind of engine that runs the command of a node; None for a node that has none."""
-    return work.engine if isinstance(work, InstallWork | SetupWork | PluginBuildWork) else None
+    return work.engine if isinstance(work, InstallWork | HarnessWork | SetupWork | PluginBuildWork) else None
 
 
 def material(work: Work) -> canon.Value:
@@ -323,6 +342,9 @@ def joined(one: Work, other: Work) -> Work:
     assert one == other, "nodes of one key have equal work"
     if isinstance(one, WorkspaceWork) and isinstance(other, WorkspaceWork):
         return one.or_from(other)
+    if isinstance(one, HarnessWork) and isinstance(other, HarnessWork):
+        timeout_s = max(one.install.timeout_s, other.install.timeout_s)
+        one = attrs.evolve(one, install=attrs.evolve(one.install, timeout_s=timeout_s))
     if isinstance(one, (InstallWork, SetupWork)) and isinstance(other, (InstallWork, SetupWork)):
         one = attrs.evolve(one, timeout_s=max(one.timeout_s, other.timeout_s))
     if isinstance(one, SetupWork) and isinstance(other, SetupWork):

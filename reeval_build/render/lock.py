@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
-from reeval_build.plan.locks import LOCK_NAME
+from reeval_build.plan.harness_check import HarnessChange
+from reeval_build.plan.lock_check import LockChange
+from reeval_build.plan.locks import LOCK_NAME, LockedHarness
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from reeval_build.plan.lock_check import LockChange, LockCheck
+    from reeval_build.plan.lock_check import LockCheck
     from reeval_build.plan.locks import LockedImage
 
 _SHORT: Final = len("sha256:") + 12
@@ -31,6 +33,7 @@ def check_json(check: LockCheck) -> str:
         "unused": check.unused,
         "unfetchable": [{"name": name, "platform": platform} for name, platform in check.unfetchable],
         "moved": None if check.moved is None else [attrs.asdict(one) for one in check.moved],
+        "harnesses": attrs.asdict(check.harnesses),
     }
     return json.dumps(value, indent=2)
 
@@ -42,9 +45,15 @@ def _check_lines(check: LockCheck) -> Iterator[str]:
         f"{name} {platform} is locked as an engine had it, so no other machine can fetch it"
         for name, platform in check.unfetchable
     )
+    yield from (f"harness {kind} is not locked" for kind in check.harnesses.missing)
+    yield from (f"harness {kind} is locked, and nothing asks for it" for kind in check.harnesses.unused)
     for one in check.moved or ():
         now, locked = one.now[:_SHORT], one.locked[:_SHORT]
         yield f"{one.name} {one.platform} is {now} in its registry now, and locked as {locked}"
+    for harness in check.harnesses.moved or ():
+        before, after = harness.locked.version, harness.now.version
+        is_same = "has other bytes of" if before == after else "is"
+        yield f"harness {harness.kind} {is_same} {after} in its registry now, and locked as {before}"
     yield (
         f"{LOCK_NAME} is up to date"
         if check.is_current
@@ -52,22 +61,25 @@ def _check_lines(check: LockCheck) -> Iterator[str]:
     )
 
 
-def changes_text(changes: Iterable[LockChange]) -> str:
-    """What is locked now, one image a line."""
-    return "\n".join(map(_change_line, changes)) or "there is no image to lock"
+def changes_text(changes: Iterable[LockChange | HarnessChange]) -> str:
+    """What is locked now, one image or harness a line."""
+    return "\n".join(map(_change_line, changes)) or "there is nothing to lock"
 
 
-def changes_json(changes: Iterable[LockChange]) -> str:
+def changes_json(changes: Iterable[LockChange | HarnessChange]) -> str:
     """The same for programs."""
-    value = [
+    changes = tuple(changes)
+    images = [
         {"name": one.name, "platform": one.platform, "before": _fields(one.before), "after": _fields(one.after)}
         for one in changes
+        if isinstance(one, LockChange)
     ]
-    return json.dumps({"images": value}, indent=2)
+    harnesses = [attrs.asdict(one) for one in changes if isinstance(one, HarnessChange)]
+    return json.dumps({"images": images, "harnesses": harnesses}, indent=2)
 
 
-def _change_line(change: LockChange) -> str:
-    about = f"{change.name} {change.platform}"
+def _change_line(change: LockChange | HarnessChange) -> str:
+    about = f"{change.name} {change.platform}" if isinstance(change, LockChange) else f"harness {change.kind}"
     match change.before, change.after:
         case before, None:
             return f"{about}  removed, was {_called(before)}"
@@ -79,8 +91,10 @@ def _change_line(change: LockChange) -> str:
             return f"{about}  {_called(after)}, was {_called(before)}"
 
 
-def _called(locked: LockedImage | None) -> str:
+def _called(locked: LockedImage | LockedHarness | None) -> str:
     assert locked is not None, "one of the two is there"
+    if isinstance(locked, LockedHarness):
+        return f"{locked.package}@{locked.version}"
     if locked.digest is not None:
         return locked.digest[:_SHORT]
     assert locked.image is not None, "an image is locked by one of the two"

@@ -76,7 +76,7 @@ class Progress:
             case CellNotRecorded(cell=cell, problem=problem):
                 return f"reeval: warning: {cell} is built, but its record could not be written: {problem}"
             case LockNotWritten(problem=problem):
-                return f"reeval: warning: what images are now could not be locked: {problem}"
+                return f"reeval: warning: what images and harnesses are now could not be locked: {problem}"
             case NamesAlike(node=node, groups=groups):
                 cells = some(self._cells[node.recipe])
                 alike = some((" and ".join(f'"{path}"' for path in display_apart(group)) for group in groups), _MANY)

@@ -255,7 +255,9 @@ def test_a_lock_that_cannot_be_written_is_said_and_stops_nothing(project, reeval
 
     built = reeval.build()
 
-    assert built.messages == ["reeval: warning: what images are now could not be locked: no such file or directory"]
+    assert built.messages == [
+        "reeval: warning: what images and harnesses are now could not be locked: no such file or directory"
+    ]
 
 
 def test_a_broken_lock_stops_the_plan(project, reeval, engine):
@@ -295,7 +297,14 @@ def test_check_compares_what_is_named_with_what_is_locked(project, reeval, engin
         "reeval-build.lock is not up to date: `reeval-build lock update`",
     ]
     value = json.loads(check(reeval, "--json", code=2))
-    assert value == {"current": False, "missing": ["c:1"], "unused": ["b:1"], "unfetchable": [], "moved": None}
+    assert value == {
+        "current": False,
+        "missing": ["c:1"],
+        "unused": ["b:1"],
+        "unfetchable": [],
+        "moved": None,
+        "harnesses": {"missing": [], "unused": [], "moved": None},
+    }
     assert "a:1 is not locked\n" in check(reeval, "--platform", "linux/s390x", code=2)
 
 

@@ -14,8 +14,11 @@ from reeval_build import EnvironmentSpec, canon, define_environment, mcp, plugin
 from reeval_build.content.inline_skill import write_inline_skill
 from reeval_build.content.plugins import find_plugin
 from reeval_build.digest import BLOB, DELTA, TREE, Digest
+from reeval_build.model.harness_recipes import HarnessRecipe
 from reeval_build.model.skills import InlineSkill
 from reeval_build.plan.graph import content_key
+from reeval_build.plan.harnesses import npm_install
+from reeval_build.plan.locks import LockedHarness
 from reeval_build.plan.outputs import SnapshotOutput, StateOutput, TreeOutput, content_of
 from reeval_build.plan.resolution import (
     FetchedSource,
@@ -118,6 +121,9 @@ _EQUIPPED: Final[EnvironmentSpec] = {
     "plugins": [plugin.local("/review", only=["skills", "mcp"]), plugin.local("/built", build=["npm ci", "make"])],
     "mcp": {"crm": mcp.http("https://crm.example.com/mcp")},
 }
+_INSTALLED: Final[EnvironmentSpec] = {"sandbox": {"kind": "docker", "from": "node:24-bookworm"}}
+_RECIPE: Final = HarnessRecipe(kind="pi", package="pi", version="latest", smoke="pi --version")
+_LOCKED: Final = LockedHarness(package="pi", requested="latest", version="1.2.3", integrity=f"sha512-{'A' * 86}==")
 _BARE: Final[EnvironmentSpec] = {
     "sandbox": {"kind": "fake"},
     "setup": ["true", step("make", inputs=["src", "Makefile"])],
@@ -188,6 +194,7 @@ def keys() -> Iterator[str]:
         yield from (f"{name}:", *(f"  {field} = {value!a}" for field, value in spec.items()))
     development = define_environment("development", _DEVELOPMENT)
     yield from ("equipped:", *(f"  {field} = {value!a}" for field, value in _EQUIPPED.items()))
+    yield from ("installed, on pi:", *(f"  {field} = {value!a}" for field, value in _INSTALLED.items()))
     environments = (
         development,
         development.extend("production", _EXTENSION),
@@ -199,6 +206,7 @@ def keys() -> Iterator[str]:
     graph = graph_of(
         *(cell(environment, harness) for environment in environments for harness in ("fake", "claude-code")),
         *(cell(equipped, harness) for harness in ("claude-code", "codex")),
+        cell(define_environment("installed", _INSTALLED), "pi"),
         bases={"node:24-bookworm": base("the image"), None: base("nothing")},
         files={
             "/fixtures/agent.ts": host_file(b"export {}\n"),
@@ -206,6 +214,7 @@ def keys() -> Iterator[str]:
         },
         skills=skills,
         plugins=plugins,
+        harnesses={"pi": npm_install(_RECIPE, _LOCKED)},
         variables=("A", "D"),
     )
     for node in graph.nodes.values():

@@ -16,7 +16,7 @@ from reeval_build.digest import Domain
 from reeval_build.errors import PlanError
 from reeval_build.loading.lock_file import LockFileError, lock_path, lock_text, read_locks
 from reeval_build.loading.lock_writing import change_locks
-from reeval_build.plan.locks import LOCK_NAME, LockedImage, Locks
+from reeval_build.plan.locks import LOCK_NAME, LockedHarness, LockedImage, Locks
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,6 +49,23 @@ TEXT = f"""\
 }}
 """
 
+INTEGRITY = f"sha512-{'A' * 86}=="
+HARNESS = LockedHarness(package="@openai/codex", requested="latest", version="1.2.3", integrity=INTEGRITY)
+WITH_HARNESS = f"""\
+{{
+  "format": 1,
+  "harnesses": {{
+    "codex": {{
+      "integrity": "{INTEGRITY}",
+      "package": "@openai/codex",
+      "requested": "latest",
+      "version": "1.2.3"
+    }}
+  }},
+  "images": {{}}
+}}
+"""
+
 digests = st.binary(min_size=32, max_size=32).map(lambda raw: f"sha256:{raw.hex()}")
 contents = st.binary(max_size=4).map(Domain("test content", 1).digest)
 locked = st.builds(LockedImage, content=contents, digest=digests) | st.builds(
@@ -57,6 +74,17 @@ locked = st.builds(LockedImage, content=contents, digest=digests) | st.builds(
 images = st.dictionaries(
     st.sampled_from(["a:1", "b:1", "ghcr.io/a/b:latest", "localhost:5000/c:x"]),
     st.dictionaries(st.sampled_from(["linux/amd64", "linux/arm64/v8", "linux/arm/v7"]), locked, min_size=1),
+)
+
+harnesses = st.dictionaries(
+    st.sampled_from(["codex", "pi"]),
+    st.builds(
+        LockedHarness,
+        package=st.sampled_from(["@openai/codex", "pi"]),
+        requested=st.sampled_from(["latest", "1.0.0"]),
+        version=st.sampled_from(["1.0.0", "2.0.0-rc.1"]),
+        integrity=st.just(INTEGRITY),
+    ),
 )
 
 
@@ -73,19 +101,29 @@ def test_the_format_is_as_documented(path: Path) -> None:
     assert read_locks(path) == locks
 
 
-@given(images)
-def test_what_is_written_is_read_again(tmp_path_factory, images):
+def test_the_format_of_harnesses_is_as_documented(path: Path) -> None:
+    locks = Locks(harnesses={"codex": HARNESS})
+
+    assert lock_text(locks) == WITH_HARNESS
+    path.write_text(WITH_HARNESS)
+    assert read_locks(path) == locks
+
+
+@given(images, harnesses)
+def test_what_is_written_is_read_again(tmp_path_factory, images, harnesses):
     path = tmp_path_factory.mktemp("lock") / LOCK_NAME
-    path.write_text(lock_text(Locks(images=images)))
+    path.write_text(lock_text(Locks(images=images, harnesses=harnesses)))
 
-    assert read_locks(path) == Locks(images=images)
+    assert read_locks(path) == Locks(images=images, harnesses=harnesses)
 
 
-@given(images, images)
+@given(st.tuples(images, harnesses), st.tuples(images, harnesses))
 def test_equal_locks_are_equal_text(one, other):
-    texts = [lock_text(Locks(images=dict(reversed(which.items())))) for which in (one, other)]
+    def text(images, harnesses):
+        locks = Locks(images=dict(reversed(images.items())), harnesses=dict(reversed(harnesses.items())))
+        return lock_text(locks)
 
-    assert (texts[0] == texts[1]) is (one == other)
+    assert (text(*one) == text(*other)) is (one == other)
 
 
 def test_no_file_locks_nothing(path: Path) -> None:
@@ -122,6 +160,15 @@ def test_line_endings_and_marks_of_editors_do_no_harm(path: Path, data: bytes) -
         (TEXT.replace(DIGEST, f"{DIGEST}/json?x=", 1), "the digest of a:1 for linux/amd64 is not sha256: and 64"),
         (TEXT.replace(CONTENT.hex, CONTENT.short, 1), "the content of a:1 for linux/amd64 is not 64"),
         (TEXT.replace(f'"{CONTENT.hex}"', "1", 1), "the content of a:1 for linux/amd64 is not 64"),
+        ('{"format": 1, "harnesses": 7}', "harnesses is not an object"),
+        ('{"format": 1, "harnesses": {"codex": []}}', "harness 'codex' is not an object"),
+        (WITH_HARNESS.replace('"version"', '"versions"'), "harness 'codex' must have package, requested, version, int"),
+        (WITH_HARNESS.replace('"1.2.3"', '"1.2.3; id"'), "the version of harness 'codex' is '1.2.3; id'"),
+        (WITH_HARNESS.replace('"1.2.3"', '"latest"'), "the version of harness 'codex' is 'latest'"),
+        (WITH_HARNESS.replace('"1.2.3"', "123"), "the version of harness 'codex' is 123"),
+        (WITH_HARNESS.replace('"latest"', '"^1"'), "the requested of harness 'codex' is '^1'"),
+        (WITH_HARNESS.replace("sha512-", "sha1-"), "the integrity of harness 'codex' is 'sha1-"),
+        (WITH_HARNESS.replace('"@openai/codex"', '""'), "the package of harness 'codex' is ''"),
     ],
 )
 def test_what_is_wrong_is_said_and_nothing_is_lost(path: Path, text: str, problem: str) -> None:
@@ -151,11 +198,11 @@ def test_a_file_that_cannot_be_read_is_named(path: Path) -> None:
 
 
 def test_sections_of_later_versions_stay(path: Path) -> None:
-    path.write_text('{"format": 1, "harnesses": {"codex": {"version": "1"}}, "images": {}}')
+    path.write_text('{"format": 1, "later": {"codex": {"version": "1"}}, "images": {}}')
 
     change_locks(path, lambda locks: locks.with_image("a:1", "linux/amd64", LOCKED))
 
-    assert json.loads(path.read_text())["harnesses"] == {"codex": {"version": "1"}}
+    assert json.loads(path.read_text())["later"] == {"codex": {"version": "1"}}
     assert read_locks(path).images == {"a:1": {"linux/amd64": LOCKED}}
 
 

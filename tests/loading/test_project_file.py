@@ -54,7 +54,7 @@ def test_what_a_file_says(tmp_path: Path, text: str, expected: ProjectSettings) 
         (b"[tool.reeval-build]\nbudget = true\n", "budget of [tool.reeval-build] is True, which is not a size"),
         (b"[tool.reeval-build]\nbudget = -1\n", "budget of [tool.reeval-build] is -1, which is not a size"),
         (b"[tool.reeval-build]\nplatform = 'arm64'\n", "platform of [tool.reeval-build] is 'arm64', which is not a"),
-        (b"[tool.reeval-build]\nstore = 'x'\n", 'has an unknown key "store" (known are budget and platform)'),
+        (b"[tool.reeval-build]\nstore = 'x'\n", 'has an unknown key "store" (known are budget, platform and harness)'),
         (b"tool.reeval-build = []\n", "tool.reeval-build is not a table"),
         (b"# reeval-build \xff\n", "it is not TOML: "),
         (b"tool.reeval-build.budget = " + b"[" * 5000 + b"]" * 5000, "it is nested too deeply"),

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from reeval_build.model.skills import SkillSource
     from reeval_build.model.spec import GitWorkspace
     from reeval_build.plan.graph import Graph, Node
+    from reeval_build.plan.harnesses import HarnessInstall
     from reeval_build.plan.resolution import ResolvedPlugin, ResolvedSkills
 
 BASES = Domain("test base", 1)
@@ -51,6 +52,7 @@ def graph_of(
     files: Mapping[str, ResolvedFile | InfraError] | None = None,
     skills: Mapping[SkillSource, ResolvedSkills | InfraError] | None = None,
     plugins: Mapping[tuple[PluginSource, str], ResolvedPlugin | InfraError] | None = None,
+    harnesses: Mapping[str, HarnessInstall | InfraError] | None = None,
     variables: Collection[str] = (),
 ) -> Graph:
     """The graph of some cells; what is not said of an image, a repository or a host file follows from its name.
@@ -70,6 +72,7 @@ def graph_of(
             files={path: host_file(path.encode()) for path in hosted} | dict(files or {}),
             skills=skills or {},
             plugins=plugins or {},
+            harnesses=harnesses or {},
             variables=frozenset(variables),
         ),
     )
