@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from typing import TYPE_CHECKING, Final
 
 from reeval_build.errors import InfraError
 from reeval_build.execute.commands import StepCommand, run_step
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from reeval_build.plan.work import HarnessWork
     from reeval_build.ports.engine import Sandbox
     from reeval_build.state.state import State
+
+# A program that waits for somebody to log in would have all the time that a download has.
+SMOKE_TIMEOUT_S: Final = 120.0
 
 
 class MissingProgramError(InfraError):
@@ -52,7 +56,8 @@ def install_harness(work: HarnessWork, state: State, context: Context, log: Path
             delta, _ = keep_delta(command.reader(sandbox, engine.layout.workspace, log), Redactor({}), context)
         installed = state.on_top(delta)
         with engine.start(installed, cancel=context.cancel) as sandbox:
-            run_step(_command(work, install.smoke), sandbox, stdout=output, stderr=output, log=log)
+            smoke = _command(work, install.smoke, at_most_s=SMOKE_TIMEOUT_S)
+            run_step(smoke, sandbox, stdout=output, stderr=output, log=log)
     return StateOutput(state=installed)
 
 
@@ -61,13 +66,13 @@ def _has(sandbox: Sandbox, program: str, output: BinaryIO) -> bool:
     return sandbox.execute(found, cwd="/", env={}, stdout=output, stderr=output) == 0
 
 
-def _command(work: HarnessWork, run: str, *, called: str | None = None) -> StepCommand:
+def _command(work: HarnessWork, run: str, *, called: str | None = None, at_most_s: float = math.inf) -> StepCommand:
     return StepCommand(
         phase=work.phase,
         run=run,
         cwd="/",
         env={},
-        timeout_s=work.install.timeout_s,
+        timeout_s=min(work.install.timeout_s, at_most_s),
         called=called,
         quotes_log=True,
     )

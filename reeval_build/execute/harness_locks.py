@@ -63,7 +63,8 @@ def harness_now(recipe: HarnessRecipe, packages: Packages) -> LockedHarness:
     found = packages.resolve(spec)
     # These become words of a command.
     if not is_version(found.version) or not is_integrity(found.integrity):
-        raise InfraError(f'npm package "{spec}" has a version or an integrity that is none: {found.version!r}')
+        said = f"version {found.version!r} with integrity {found.integrity!r}"
+        raise InfraError(f'npm package "{spec}" is {said} in its registry, which cannot be installed')
     return LockedHarness(
         package=recipe.package, requested=recipe.version, version=found.version, integrity=found.integrity
     )

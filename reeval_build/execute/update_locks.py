@@ -30,8 +30,9 @@ if TYPE_CHECKING:
 class UnlockedNameError(PlanError):
     """An image that is to be locked anew, and is not locked."""
 
-    def __init__(self, name: str, known: Iterable[str]) -> None:
-        near = difflib.get_close_matches(name, known, n=1)
+    def __init__(self, name: str, images: Iterable[str], harnesses: Iterable[str]) -> None:
+        near = difflib.get_close_matches(name.removesuffix(":latest"), harnesses, n=1)
+        near += difflib.get_close_matches(name, images, n=1)
         super().__init__(
             f"image {name!r} is not in {LOCK_NAME}",
             hint=f"did you mean {near[0]!r}?" if near else "without a name, what the definitions here name is locked",
@@ -59,7 +60,7 @@ def update_locks(
     is_whole = not names
     recipes = asked_harnesses(names, context)
     of_images = [name for name in names if name not in {recipe.kind for recipe in recipes}]
-    chosen = tuple(_locked_name(name, before) for name in of_images)
+    chosen = tuple(_locked_name(name, before, context.harnesses) for name in of_images)
     wanted = lockable_names(images) if is_whole else chosen
 
     def now(name: str) -> dict[str, LockedImage] | PlanError:
@@ -108,10 +109,10 @@ def _updated(locks: Locks, after: Images, *, is_whole: bool) -> Locks:
     return locks
 
 
-def _locked_name(text: str, locked: Images) -> str:
+def _locked_name(text: str, locked: Images, harnesses: Iterable[str]) -> str:
     name = str(read_image_name(text) or text)
     if name not in locked:
-        raise UnlockedNameError(name, locked)
+        raise UnlockedNameError(name, locked, harnesses)
     return name
 
 

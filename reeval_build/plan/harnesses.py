@@ -12,10 +12,11 @@ if TYPE_CHECKING:
     from reeval_build.plan.locks import LockedHarness
 
 # The archive that is hashed is the one that is installed: npm finds it, by its integrity, in the cache of the first
-# command, which is nobody else's. Nothing of that cache stays.
+# command, which is nobody else's. Nothing of that stays, nor what npm, Node.js and scripts put into TMPDIR.
 _NPM_INSTALL: Final = """\
 set -e
 made=$(mktemp -d)
+export TMPDIR="$made"
 cd "$made"
 quietly="--cache=$made/cache --loglevel=warn --no-update-notifier"
 npm pack $quietly {package} >/dev/null

@@ -238,6 +238,22 @@ def test_update_says_what_it_cannot_do(world, kind, lines, problem):
     assert world.locked == before
 
 
+def test_update_knows_what_a_name_was_meant_to_be(world):
+    done = world.reeval("lock update", "codx", code=2)
+
+    assert f"image 'codx:latest' is not in {LOCK} (did you mean 'codex'?)" in done.stderr
+
+
+@pytest.mark.parametrize("version", ["1.2.3;id", "$(id)", "1.2.3 x"])
+def test_a_registry_that_lies_about_a_version_has_no_word_in_a_command(world, version):
+    world.registry.publish(PACKAGE, version)
+
+    done = world.reeval.build("--harness", "codex", code=3)
+
+    assert "harness" in done.phases("failed")
+    assert world.locked == {}
+
+
 def test_update_writes_nothing_unless_all_was_found(world):
     world.registry.publish(PACKAGE, "1.2.3")
     world.project.define('e = define_environment("e", {"sandbox": fake_sandbox()})')
