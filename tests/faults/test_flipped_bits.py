@@ -167,6 +167,7 @@ def test_any_file_of_a_cache_may_be_damaged(pristine: ReevalBuild, tmp_path: Pat
         store = tmp_path / file.name / "store"
         for name in ("git", "npm"):
             shutil.copytree(pristine.store / name, store / name, symlinks=True)
+        shutil.copy(pristine.store / "CACHEDIR.TAG", store)
         damaged = store / file
         data = bytearray(damaged.read_bytes())
         if damage == "remove":
