@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 # Of the budget: how much room is made at once, and how much more has to be written before it is tried again in vain.
 _AT_ONCE: Final = 8
 _AGAIN: Final = 16
+# How often nothing goes before it is given up while other processes write, and how long they are left alone between.
+_IN_VAIN: Final = 4
+_PAUSE_S: Final = 0.05
 
 
 class BudgetKeeper:
@@ -73,15 +76,22 @@ class BudgetKeeper:
 
     def _collect(self, coming: int) -> None:
         given_up = self._store.leases.given_up
-        # More than once, for others write meanwhile.
-        is_worth_it = True
-        while is_worth_it:
-            is_worth_it = self._has_freed(coming)
+        in_vain = 0
+        # More than once, for others write meanwhile: what they put here a moment ago is in no record yet, and stays.
+        while in_vain < _IN_VAIN:
+            in_vain = 0 if self._has_freed(coming) else in_vain + 1
             total = self._store.tally.total + coming
             if total <= self._budget_bytes:
                 return
+            if in_vain and not self._has_company():
+                break
+            if in_vain:
+                self._cancel.wait(_PAUSE_S)
         self._in_vain = total, given_up
         self._say(total)
+
+    def _has_company(self) -> bool:
+        return any(lease.owner != this_process() for lease in self._store.leases.all())
 
     def _has_freed(self, coming: int) -> bool:
         """Collect, unless there is room; whether there is room, or more than before."""

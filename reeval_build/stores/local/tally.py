@@ -99,7 +99,13 @@ class Measured:
 
 def measure(root: Path) -> Measured:
     """Look at every file of a store but for those in sandboxes."""
-    bytes_of = {name: bytes_below(root / name) for name in _COLLECTED}
+    # First: what is published meanwhile is then seen twice, which its number tells, and not missed.
+    coming = _files_on_their_way(root)
+    sizes_of = {name: dict(_sizes_below(root / name)) for name in _COLLECTED}
+    for sizes in sizes_of.values():
+        for number in coming.keys() & sizes.keys():
+            del coming[number]
+    bytes_of = {name: sum(sizes.values()) for name, sizes in sizes_of.items()}
     index = 0
     for path in root.glob("store.sqlite*"):
         with suppress(FileNotFoundError):
@@ -107,29 +113,35 @@ def measure(root: Path) -> Measured:
     return Measured(
         object_bytes=bytes_of["packs"] + bytes_of["objects"],
         fetched_bytes=bytes_of["git"] + bytes_of["npm"],
-        fixed_bytes=bytes_of["logs"] + index + _bytes_on_their_way(root),
+        fixed_bytes=bytes_of["logs"] + index + sum(coming.values()),
     )
 
 
 def bytes_below(directory: Path) -> int:
     """What the files below a directory have; what is removed meanwhile has nothing."""
-    total = 0
+    return sum(size for _number, size in _sizes_below(directory))
+
+
+def _sizes_below(directory: Path) -> Iterator[tuple[int, int]]:
+    """The number and the size of each file below a directory."""
     for above, _directories, files in os.walk(directory):
         for file in files:
             with suppress(FileNotFoundError):
-                total += os.lstat(f"{above}/{file}").st_size
-    return total
+                status = os.lstat(f"{above}/{file}")
+                yield status.st_ino, status.st_size
 
 
-def _bytes_on_their_way(root: Path) -> int:
+def _files_on_their_way(root: Path) -> dict[int, int]:
     """Files right in the temporary directories are objects that are not published yet; what is below is sandboxes."""
-    total = 0
+    sizes = {}
     for directory in (root / "tmp").iterdir():
         with suppress(OSError):
             for entry in os.scandir(directory):
                 with suppress(FileNotFoundError):
-                    total += entry.stat(follow_symlinks=False).st_size if entry.is_file(follow_symlinks=False) else 0
-    return total
+                    if entry.is_file(follow_symlinks=False):
+                        status = entry.stat(follow_symlinks=False)
+                        sizes[status.st_ino] = status.st_size
+    return sizes
 
 
 @contextmanager
