@@ -8,7 +8,7 @@ from typing import Final
 import attrs
 
 LATEST: Final = "latest"
-# Some of these programs are 200 MB.
+# Some of these programs have 400 MB.
 INSTALL_TIMEOUT_S: Final = 900.0
 _MAX_LENGTH: Final = 100
 _NUMBER: Final = r"(?:0|[1-9][0-9]*)"

@@ -6,7 +6,6 @@ import hashlib
 import platform
 import shutil
 import subprocess
-import tarfile
 import tempfile
 from functools import cache as once
 from pathlib import Path
@@ -54,8 +53,7 @@ def _make(kept: Path) -> None:
         place.mkdir(parents=True)
         _npm("pack", "--ignore-scripts", f"--pack-destination={name}", _NPM)
         (archive,) = Path(name).glob("*.tgz")
-        with tarfile.open(archive) as opened:
-            opened.extractall(place, filter="data")
+        rootfs.run("tar", "--extract", "--file", archive, "--directory", place, "--no-same-owner")
         (place / "package").rename(place / "npm")
         (place / "npm/npmrc").write_text(
             f"registry={_registry()}\ncafile=/etc/ssl/certs/ca-certificates.crt\nprefix=/usr/local\n"
