@@ -22,9 +22,10 @@ from reeval_build.composition import (
     registry_answers,
     working_directory,
 )
-from reeval_build.errors import InfraError, PlanError
+from reeval_build.errors import InfraError
 from reeval_build.execute.image_locks import ImageLocks
 from reeval_build.execute.resolve import resolve
+from reeval_build.loading.configuration import configured_budget, configured_platform
 from reeval_build.model.cells import images_of, most_at_once
 from reeval_build.model.harness_recipes import HarnessRecipe
 from reeval_build.plan.outputs import SnapshotOutput, TreeOutput
@@ -47,8 +48,6 @@ if TYPE_CHECKING:
     from reeval_build.tree.compare import Change
 
 HOME_VARIABLE: Final = "REEVAL_BUILD_HOME"
-BUDGET_VARIABLE: Final = "REEVAL_BUILD_BUDGET"
-PLATFORM_VARIABLE: Final = "DOCKER_DEFAULT_PLATFORM"
 _REPAIRS: Final = 3
 
 Result = TypeVar("Result")
@@ -81,37 +80,6 @@ def default_store() -> Path:
     import platformdirs
 
     return Path(platformdirs.user_cache_dir("reeval-build", appauthor=False))
-
-
-def configured_budget(project: ProjectSettings) -> int | None:
-    """How large the store may become: $REEVAL_BUILD_BUDGET, else what the project says.
-
-    Raises:
-        PlanError: when what is said there is not a size.
-    """
-    if text := os.environ.get(BUDGET_VARIABLE):
-        from reeval_build.model.sizes import size_bytes
-
-        size = size_bytes(text)
-        if size is None:
-            raise PlanError(f"${BUDGET_VARIABLE} is {text!r}, which is not a size such as 512m or 20G")
-        return size
-    return project.budget_bytes
-
-
-def configured_platform(project: ProjectSettings) -> str | None:
-    """What images are for: $DOCKER_DEFAULT_PLATFORM, else what the project says.
-
-    Raises:
-        PlanError: when what is said there is not a platform.
-    """
-    if text := os.environ.get(PLATFORM_VARIABLE):
-        from reeval_build.model.platforms import is_platform
-
-        if not is_platform(text):
-            raise PlanError(f"${PLATFORM_VARIABLE} is {text!r}, which is not a platform such as linux/arm64")
-        return text
-    return project.platform
 
 
 def read_project() -> ProjectSettings:

@@ -3,81 +3,28 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-import attrs
 import pytest
 
-from tests.sources.npm_registry import NpmRegistry, npm_registry, sha512
+from tests.cli.harness_world import LOCK, HarnessWorld, harness_world
+from tests.sources.npm_registry import sha512
 from tests.sources.npm_world import NEEDS_NPM
-from tests.support.cli import ReevalBuild
-from tests.support.projects import Project
-from tests.support.quiet_engine import quiet_engine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from tests.support.projects import Project
 
 pytestmark = NEEDS_NPM
 
-LOCK: Final = "reeval-build.lock"
 PACKAGE: Final = "@openai/codex"
 
 
-@attrs.frozen
-class World:
-    """A project with a table for codex, a registry that has it, and an engine that runs nothing."""
-
-    project: Project
-    registry: NpmRegistry
-    reeval: ReevalBuild
-
-    def say(self, *lines: str, kind: str = "codex") -> None:
-        """What the project's table says."""
-        table = [f"[tool.reeval-build.harness.{kind}]", *lines] if kind else []
-        self.project.write("pyproject.toml", "\n".join(["[tool.reeval-build]", *table, ""]))
-
-    @property
-    def locked(self) -> dict[str, Any]:
-        """What harnesses are locked as."""
-        value: dict[str, Any] = json.loads((self.project.directory / LOCK).read_text()).get("harnesses", {})
-        return value
-
-    def lock(self) -> None:
-        """Have a build lock it, which then fails, for the engine runs nothing."""
-        self.reeval.build("--harness", "codex", code=3)
-
-    def graph(self, *arguments: str, code: int = 0) -> str:
-        """The labels of the harness nodes of a plan, or what is said when there is none."""
-        done = self.reeval("graph", "--harness", "codex", "--format", "json", *arguments, code=code)
-        if code:
-            return done.stderr
-        return ", ".join(node["label"] for node in json.loads(done.stdout)["nodes"] if node["phase"] == "harness")
-
-    def check(self, *arguments: str, code: int = 0) -> str:
-        """What `lock check` says."""
-        self.reeval.names_store = False
-        try:
-            return self.reeval("lock check", *arguments, code=code).stdout
-        finally:
-            self.reeval.names_store = True
-
-
 @pytest.fixture
-def world(tmp_path: Path, project: Project) -> Iterator[World]:
-    with quiet_engine(tmp_path) as engine, npm_registry() as registry:
-        npmrc = tmp_path / "npmrc"
-        npmrc.write_text(f"registry={registry.url}/public/\n")
-        engine.tag("x:1", "one", digest="sha256:" + "1" * 64)
-        reeval = ReevalBuild(
-            project.directory,
-            tmp_path / "store",
-            env={"DOCKER_HOST": engine.url, "NPM_CONFIG_USERCONFIG": str(npmrc)},
-        )
-        project.define('e = define_environment("e", {"sandbox": docker(from_="x:1")})')
-        made = World(project, registry, reeval)
-        made.say()
+def world(tmp_path: Path, project: Project) -> Iterator[HarnessWorld]:
+    with harness_world(tmp_path, project) as made:
         yield made
 
 
