@@ -26,7 +26,7 @@ from reeval_build.errors import InfraError
 from reeval_build.execute.image_locks import ImageLocks
 from reeval_build.execute.resolve import resolve
 from reeval_build.loading.configuration import configured_budget, configured_platform
-from reeval_build.model.cells import images_of, most_at_once
+from reeval_build.model.cells import dockerfiles_of, images_of, most_at_once
 from reeval_build.model.harness_recipes import HarnessRecipe
 from reeval_build.plan.outputs import SnapshotOutput, TreeOutput
 from reeval_build.plan.planner import plan
@@ -95,6 +95,7 @@ class App:
 
     def __init__(self, settings: Settings, store: LocalStore, shelf: Shelf, engines: Engines, host: Host) -> None:
         self._jobs = settings.jobs
+        self._platform = settings.platform
         locks = ImageLocks(project_lock_file(), platform=settings.platform, is_frozen=settings.is_frozen)
         self._context = compose(store, shelf, engines, host, locks, settings.harnesses)
         self._remove_leftovers = store.remove_leftovers
@@ -170,7 +171,7 @@ class App:
         """Lock what the images of `cells`, and harnesses, are now, or those of `names`. See `execute.update_locks`."""
         from reeval_build.execute.update_locks import update_locks
 
-        return update_locks(images_of(cells), names, self._context, jobs=self._jobs)
+        return update_locks(_named_images(cells, self._platform), names, self._context, jobs=self._jobs)
 
     def _repairing(
         self, graph: Graph, listen: Listener, outcome: Outcome, work: Callable[[Outcome], Result]
@@ -231,7 +232,8 @@ def check_locks(cells: Iterable[Cell], *, platform: str | None, asks_registries:
 
     locks, project = ImageLocks(project_lock_file()).now, read_project()
     recipes = project.harnesses.values()
-    found = compare_locks(images_of(cells), locks.images, platform=platform or configured_platform(project))
+    platform = platform or configured_platform(project)
+    found = compare_locks(_named_images(cells, platform), locks.images, platform=platform)
     harnesses = compare_harnesses(recipes, locks.harnesses)
     if asks_registries:
         with closing(registry_answers()) as registries, packages_now() as packages:
@@ -239,6 +241,17 @@ def check_locks(cells: Iterable[Cell], *, platform: str | None, asks_registries:
             moved = moved_harnesses(recipes, locks.harnesses, partial(harness_now, packages=packages))
         harnesses = attrs.evolve(harnesses, moved=moved)
     return attrs.evolve(found, harnesses=harnesses)
+
+
+def _named_images(cells: Iterable[Cell], platform: str | None) -> frozenset[str]:
+    """The images that sandboxes are made from, and those that Dockerfiles of sandboxes name."""
+    cells = tuple(cells)
+    built = dockerfiles_of(cells)
+    if not built:
+        return images_of(cells)
+    from reeval_build.execute.dockerfiles import images_of_dockerfiles
+
+    return images_of(cells) | images_of_dockerfiles(built, platform=platform)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from reeval_build.model.sizes import size_text
 from reeval_build.plan.labels import shorten
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 
@@ -18,9 +19,11 @@ class StepFailedError(InfraError):
     `said` is the end of what it wrote, where that may be shown.
     """
 
-    def __init__(self, phase: str, run: str, reason: str, *, log: Path, said: str = "") -> None:
+    def __init__(
+        self, phase: str, run: str, reason: str, *, log: Path, said: str = "", tail: Iterable[str] = ()
+    ) -> None:
         quoted = f": {said}" if said else ""
-        super().__init__(f'{phase} step "{shorten(run)}" {reason}{quoted}', hint=f"its output is in {log}")
+        super().__init__(f'{phase} step "{shorten(run)}" {reason}{quoted}', *tail, hint=f"its output is in {log}")
         self.phase, self.run, self.reason, self.log = phase, run, reason, log
 
 
@@ -52,6 +55,27 @@ class StepMemoryError(StepFailedError):
     def __init__(self, phase: str, run: str, limit_bytes: int | None, *, log: Path, said: str = "") -> None:
         super().__init__(phase, run, killed_for_memory(limit_bytes), log=log, said=said)
         self.limit_bytes = limit_bytes
+
+
+class DockerfileFailedError(StepFailedError):
+    """An image could not be built from a Dockerfile; `tail` are the last lines of what its builder said."""
+
+    category: ClassVar[str] = "exit"
+
+    def __init__(self, name: str, reason: str, tail: tuple[str, ...], *, log: Path) -> None:
+        lines = [f"  {line}" for line in tail if line not in reason]
+        super().__init__("dockerfile", name, f"failed: {reason}", log=log, tail=lines)
+        self.tail = tail
+
+
+class DockerfileTimeoutError(StepFailedError):
+    """An image was not built in time."""
+
+    category: ClassVar[str] = "timeout"
+
+    def __init__(self, name: str, timeout_s: float, *, log: Path) -> None:
+        super().__init__("dockerfile", name, f"timed out after {timeout_s:g} s", log=log)
+        self.timeout_s = timeout_s
 
 
 def killed_for_memory(limit_bytes: int | None) -> str:

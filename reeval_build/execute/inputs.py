@@ -48,7 +48,7 @@ def narrowed(work: InputsWork, state: State, objects: Objects) -> State:
     deltas = [kept for delta in state.deltas for kept in _outside(delta, work.at, objects)]
     with objects.batch() as batch:
         placed = PlacedTree(at=work.at, tree=tree.save(trees.saver(batch)), replaces=True)
-    return State(state.base, (*deltas, placed))
+    return State(state.base, (*deltas, placed), state.env)
 
 
 def merged(work: MergeWork, whole: State, seen: State, left: State, objects: Objects) -> State:

@@ -19,6 +19,7 @@ from reeval_build.execute.secrets import given, reveal
 from reeval_build.execute.sources import read_source
 from reeval_build.model.start_options import UNLIMITED
 from reeval_build.paths import PathError
+from reeval_build.plan.dockerfiles import DockerfileWork
 from reeval_build.plan.outputs import Output, SnapshotOutput, StateOutput, TreeOutput
 from reeval_build.plan.work import (
     BaseWork,
@@ -70,6 +71,10 @@ def perform(work: Work, inputs: Mapping[str, Output], context: Context, log: Pat
     CancelledError when the run was told to stop.
     """
     match work:
+        case DockerfileWork():
+            from reeval_build.execute.dockerfiles import build_dockerfile
+
+            return build_dockerfile(work, context, log)
         case BaseWork():
             return StateOutput(state=State(work.identity))
         case InstallWork() | SetupWork():
@@ -131,7 +136,7 @@ def _apart(state: State, below: State, engine: str, context: Context) -> StateOu
     if context.objects is context.private:
         pairs = zip(state.deltas, below.deltas, strict=False)
         shared = list(takewhile(lambda pair: pair[0] == pair[1], pairs))
-        context.engines(engine).keep_private(State(state.base, state.deltas[: len(shared) + 1]))
+        context.engines(engine).keep_private(state.lowest(len(shared) + 1))
     return StateOutput(state=state)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from reeval_build.content.registries import NO_REGISTRIES, Registries
 from reeval_build.errors import DefinitionError, InfraError, PlanError
@@ -21,10 +21,14 @@ if TYPE_CHECKING:
     from reeval_build.model.plugins import PluginSource
     from reeval_build.model.skills import SkillSource
     from reeval_build.model.spec import FileContent, Sandbox
+    from reeval_build.plan.dockerfiles import ResolvedDockerfile
     from reeval_build.plan.harnesses import HarnessInstall
     from reeval_build.plan.record import CellRecord
     from reeval_build.plan.resolution import Base, BaseName, ResolvedPlugin, ResolvedSkills
     from reeval_build.state.state import Layout
+
+Name = TypeVar("Name")
+Result = TypeVar("Result")
 
 
 def resolve(cells: Iterable[Cell], context: Context, *, jobs: int) -> Resolution:
@@ -35,6 +39,8 @@ def resolve(cells: Iterable[Cell], context: Context, *, jobs: int) -> Resolution
     """
     cells = list(cells)
     sandboxes = {base_name(cell.sandbox): cell.sandbox for cell in cells}
+    dockerfiles = [name.dockerfile for name in sandboxes if name.dockerfile is not None]
+    sandboxes = {name: sandbox for name, sandbox in sandboxes.items() if name.dockerfile is None}
     workspaces = [cell.merged.workspace for cell in cells if cell.merged.workspace is not None]
     paths = [content.path for cell in cells for content in _contents(cell) if isinstance(content, HostFile)]
     layouts: dict[str, Layout] = {kind: context.engines(kind).layout for kind in {cell.sandbox.kind for cell in cells}}
@@ -48,6 +54,7 @@ def resolve(cells: Iterable[Cell], context: Context, *, jobs: int) -> Resolution
     ask = Questions(context, jobs)
     return Resolution(
         bases=_resolve_bases(sandboxes, context, ask),
+        dockerfiles=_resolve_dockerfiles(dockerfiles, context, ask),
         harnesses=_resolve_harnesses(cells, context, ask),
         layouts=layouts,
         workspaces=ask(workspaces, context.git.resolve),
@@ -95,13 +102,29 @@ def _resolve_bases(
         except PlanError as error:
             return error
 
-    found = ask(sandboxes, resolve_one)
-    refused = [answer for answer in found.values() if isinstance(answer, PlanError)]
-    if refused:
-        raise DefinitionError(*map(str, refused))
-    bases = {name: answer for name, answer in found.items() if not isinstance(answer, PlanError)}
+    answers: Mapping[BaseName, Base | PlanError | InfraError] = ask(sandboxes, resolve_one)
+    bases = _allowed(answers)
     context.locks.note({name: base for name, base in bases.items() if not isinstance(base, InfraError)})
     return bases
+
+
+def _resolve_dockerfiles(
+    paths: list[str], context: Context, ask: Questions
+) -> Mapping[str, ResolvedDockerfile | InfraError]:
+    if not paths:
+        return {}
+    from reeval_build.execute.dockerfiles import resolve_dockerfiles
+
+    context.locks.load()
+    return _allowed(resolve_dockerfiles(paths, context, ask))
+
+
+def _allowed(found: Mapping[Name, Result | PlanError | InfraError]) -> dict[Name, Result | InfraError]:
+    """What was found. Raises DefinitionError with all that may not be what it would be."""
+    refused = [answer for answer in found.values() if isinstance(answer, PlanError)]
+    if refused:
+        raise DefinitionError(*dict.fromkeys(map(str, refused)))
+    return {name: answer for name, answer in found.items() if not isinstance(answer, PlanError)}
 
 
 def _resolve_harnesses(

@@ -68,10 +68,14 @@ class Cell:
 
     @property
     def sandbox_id(self) -> str:
-        """What its sandbox is called: its `id`, else its image, or `fake`. Rule: reeval's wire types, `Cell`."""
-        if self.sandbox.id is not None:
-            return self.sandbox.id
-        return self.sandbox.base_image if isinstance(self.sandbox, DockerSandbox) else self.sandbox.kind
+        """What its sandbox is called: its `id`, else its image or Dockerfile, or `fake`.
+
+        Rule: reeval's wire types, `Cell`.
+        """
+        if self.sandbox.id is not None or not isinstance(self.sandbox, DockerSandbox):
+            return self.sandbox.id or self.sandbox.kind
+        built = self.sandbox.dockerfile
+        return self.sandbox.base_image if built is None else "/".join(built.split("/")[-2:]).lstrip("/")
 
     def joined(self, other: Cell) -> Cell:
         """The cell that two equal ones are, whose sandbox is given what either asks for."""
@@ -91,4 +95,14 @@ def most_at_once(cells: Iterable[Cell]) -> dict[str, int]:
 
 def images_of(cells: Iterable[Cell]) -> frozenset[str]:
     """The images that the sandboxes of some cells are made from, as their authors name them."""
-    return frozenset(cell.sandbox.base_image for cell in cells if isinstance(cell.sandbox, DockerSandbox))
+    return frozenset(
+        cell.sandbox.base_image
+        for cell in cells
+        if isinstance(cell.sandbox, DockerSandbox) and cell.sandbox.dockerfile is None
+    )
+
+
+def dockerfiles_of(cells: Iterable[Cell]) -> tuple[str, ...]:
+    """The Dockerfiles that the sandboxes of some cells are built from, each once."""
+    sandboxes = (cell.sandbox for cell in cells if isinstance(cell.sandbox, DockerSandbox))
+    return tuple(dict.fromkeys(sandbox.dockerfile for sandbox in sandboxes if sandbox.dockerfile is not None))

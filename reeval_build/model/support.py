@@ -13,24 +13,15 @@ if TYPE_CHECKING:
     from reeval_build.model.spec import Spec
 
 
-def _dockerfile(spec: Spec) -> Iterable[str]:
-    is_set = isinstance(spec.sandbox, DockerSandbox) and spec.sandbox.dockerfile is not None
-    return ["dockerfile of docker()"] if is_set else []
-
-
 def _podman(spec: Spec) -> Iterable[str]:
     return ["podman()"] if isinstance(spec.sandbox, DockerSandbox) and spec.sandbox.engine == "podman" else []
 
 
 # Each line names what of a spec is not supported. An entry goes when what it is about is built.
-UNSUPPORTED: Final[tuple[Callable[[Spec], Iterable[str]], ...]] = (
-    _podman,
-    _dockerfile,
-)
+UNSUPPORTED: Final[tuple[Callable[[Spec], Iterable[str]], ...]] = (_podman,)
 
 _WAYS_OUT: Final = {
     "podman()": "; docker() with the same options is",
-    "dockerfile of docker()": "; build an image of it and name that as from_",
 }
 
 

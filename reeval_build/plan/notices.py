@@ -34,7 +34,8 @@ def refused(cell: Cell, contents: Contents) -> Iterable[str]:
 def warnings(cell: Cell, contents: Contents, resolution: Resolution) -> Iterable[str]:
     """What its author should know of a cell that can be built."""
     yield from (f"{cell.file}: {warning}" for warning in contents.warnings)
-    base = resolution.bases[base_name(cell.sandbox)]
+    name = base_name(cell.sandbox)
+    base = resolution.bases[name] if name.dockerfile is None else resolution.dockerfiles[name.dockerfile]
     if not isinstance(base, InfraError):
         yield from (f"{cell.file}: {warning}" for warning in base.warnings)
     merged, environment = cell.merged, f'the environment "{cell.environment.name}"'

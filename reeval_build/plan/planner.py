@@ -14,6 +14,7 @@ from reeval_build.paths import Destination, parse_destination, split
 from reeval_build.plan import notices
 from reeval_build.plan.content_nodes import plan_mcp, plan_plugins, plan_skills
 from reeval_build.plan.contents import contents_of
+from reeval_build.plan.dockerfiles import DockerfileWork
 from reeval_build.plan.graph import Drawing, Graph, Node, Parent, PlannedCell
 from reeval_build.plan.labels import shorten
 from reeval_build.plan.resolution import base_name
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
     from reeval_build.model.cells import Cell
     from reeval_build.model.spec import FileContent, GitWorkspace, SetupStep
-    from reeval_build.plan.resolution import Resolution
+    from reeval_build.plan.resolution import BaseName, Resolution
     from reeval_build.plan.secrets import SecretView
     from reeval_build.state.state import Layout
 
@@ -129,11 +130,10 @@ def _plan_step(
 
 def _plan_machine(cell: Cell, resolution: Resolution, drawing: Drawing) -> Parent:
     name = base_name(cell.sandbox)
-    base, label = resolution.bases[name], str(name)
-    if isinstance(base, InfraError):
-        return drawing.add(Node.broken("base", base, label=label), "state")
-    work = BaseWork(identity=base.identity, platform=base.platform)
-    top = drawing.add(Node.of(work, label=label), "state")
+    lowest = _base_node(name, resolution) if name.dockerfile is None else _dockerfile_node(name, resolution, drawing)
+    top = drawing.add(lowest, "state")
+    if lowest.problem is not None:
+        return top
     for step in getattr(cell.sandbox, "install", ()):
         install = InstallWork(run=step.run, timeout_s=step.timeout_s, engine=cell.sandbox.kind)
         top = drawing.add(Node.of(install, (top,), label=shorten(step.run)), "state")
@@ -150,6 +150,27 @@ def _plan_harness(cell: Cell, top: Parent, resolution: Resolution, drawing: Draw
         return drawing.add(Node.broken("harness", install, label=kind), "state")
     work = HarnessWork(install=install, engine=cell.sandbox.kind)
     return drawing.add(Node.of(work, (top,), label=install.label), "state")
+
+
+def _base_node(name: BaseName, resolution: Resolution) -> Node:
+    base = resolution.bases[name]
+    if isinstance(base, InfraError):
+        return Node.broken("base", base, label=str(name))
+    return Node.of(BaseWork(identity=base.identity, platform=base.platform), label=str(name))
+
+
+def _dockerfile_node(name: BaseName, resolution: Resolution, drawing: Drawing) -> Node:
+    """The node of an image that is built, on those of the images it names; what of them is in a key is in its own."""
+    assert name.dockerfile is not None, "it is built from one"
+    found = resolution.dockerfiles[name.dockerfile]
+    if isinstance(found, InfraError):
+        return Node.broken("dockerfile", found, label=str(name))
+    parents = []
+    for image in found.images:
+        label = image.name if image.named_platform is None else f"{image.name} ({image.named_platform})"
+        base = Node.of(BaseWork(identity=image.content, platform=image.platform), label=label)
+        parents.append(attrs.evolve(drawing.add(base, f"from {label}"), keyed=False))
+    return Node.of(DockerfileWork.of(found, engine="docker"), parents, label=str(name))
 
 
 def _workspace_node(workspace: GitWorkspace, resolution: Resolution) -> Node:

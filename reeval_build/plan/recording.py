@@ -10,6 +10,7 @@ from reeval_build.content.called import called_plugin, called_skills
 from reeval_build.errors import InfraError
 from reeval_build.model.egress import AllowHosts
 from reeval_build.model.mcp import McpServer, StdioServer
+from reeval_build.plan.dockerfiles import DockerfileWork
 from reeval_build.plan.outputs import content_of
 from reeval_build.plan.record import (
     CellRecord,
@@ -103,15 +104,16 @@ class _Recording:
         return HarnessRecord(kind=cell.harness.kind, id=cell.harness_name, installed=next(installed, None))
 
     def _sandbox(self) -> SandboxRecord:
-        machine = [item for item in self._works.items() if isinstance(item[1], (BaseWork, InstallWork))]
+        machine = [item for item in self._works.items() if isinstance(item[1], (BaseWork, DockerfileWork, InstallWork))]
+        built = next((work for _, work in machine if isinstance(work, DockerfileWork)), None)
         base = machine[0][1]
         assert isinstance(base, BaseWork), "every cell stands on a base, which is before what stands on it"
         return SandboxRecord(
             kind=self._cell.sandbox.kind,
             id=self._cell.sandbox_id,
             base=str(base_name(self._cell.sandbox)),
-            resolved=base.identity.hex,
-            platform=base.platform,
+            resolved=(base.identity if built is None else built.source.base.content).hex,
+            platform=base.platform if built is None else built.platform,
             key=machine[-1][0].hex,
         )
 

@@ -14,6 +14,7 @@ from reeval_build.model.plugins import PluginSource
 from reeval_build.model.skills import SkillSource
 from reeval_build.model.spec import DockerSandbox, GitWorkspace
 from reeval_build.paths import Parts
+from reeval_build.plan.dockerfiles import ResolvedDockerfile, called
 from reeval_build.plan.harnesses import HarnessInstall
 from reeval_build.plan.locks import LockedImage
 from reeval_build.plan.sources import LocalDirectory, Package, SourceKind, SourceRequest
@@ -29,11 +30,17 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class BaseName:
-    """What a sandbox's base is called: the name of an image, or none for the empty one of the fake sandbox."""
+    """What a sandbox's base is called: the name of an image, or none for the empty one of the fake sandbox.
+
+    `dockerfile` is the absolute path of the Dockerfile that an image is built from instead.
+    """
 
     image: str | None = None
+    dockerfile: str | None = None
 
     def __str__(self) -> str:
+        if self.dockerfile is not None:
+            return called(self.dockerfile)
         return "fake sandbox" if self.image is None else self.image
 
 
@@ -218,11 +225,14 @@ class Resolution:
     registries: Registries = NO_REGISTRIES
     earlier: Mapping[str, CellRecord] = attrs.field(factory=dict)
     variables: frozenset[str] = frozenset()
+    dockerfiles: Mapping[str, ResolvedDockerfile | InfraError] = attrs.field(factory=dict)
 
 
 def base_name(sandbox: Sandbox) -> BaseName:
     """What a sandbox's base is called: sandboxes of one base are looked up once."""
-    return BaseName(sandbox.base_image if isinstance(sandbox, DockerSandbox) else None)
+    if not isinstance(sandbox, DockerSandbox):
+        return BaseName()
+    return BaseName(sandbox.base_image) if sandbox.dockerfile is None else BaseName(dockerfile=sandbox.dockerfile)
 
 
 def home_of(layout: Layout) -> str:

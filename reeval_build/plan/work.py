@@ -14,6 +14,7 @@ from reeval_build.model.skills import SkillSource
 from reeval_build.model.spec import FileContent, GitWorkspace
 from reeval_build.model.start_options import UNLIMITED, StartOptions
 from reeval_build.paths import Destination
+from reeval_build.plan.dockerfiles import DockerfileWork
 from reeval_build.plan.harnesses import HarnessInstall
 from reeval_build.plan.resolution import ResolvedPlugin, ResolvedSource, ResolvedTree
 from reeval_build.plan.secrets import SecretView
@@ -284,12 +285,13 @@ class SnapshotWork:
 # What is made from the host and the store alone, without a sandbox.
 TreeWork: TypeAlias = SourceWork | WorkspaceWork | FilesWork | RulesWork | PluginWork | SkillsWork | McpWork
 StateWork: TypeAlias = (
-    BaseWork | InstallWork | HarnessWork | RootWork | InputsWork | SetupWork | MergeWork | SnapshotWork
+    BaseWork | DockerfileWork | InstallWork | HarnessWork | RootWork | InputsWork | SetupWork | MergeWork | SnapshotWork
 )
 Work: TypeAlias = StateWork | PluginBuildWork | TreeWork
 
 PHASES: Final = (
     "base",
+    "dockerfile",
     "install",
     "harness",
     "source",
@@ -310,7 +312,11 @@ PHASES: Final = (
 
 def engine_of(work: Work) -> str | None:
     """The kind of engine that runs the command of a node; None for a node that has none."""
-    return work.engine if isinstance(work, InstallWork | HarnessWork | SetupWork | PluginBuildWork) else None
+    return (
+        work.engine
+        if isinstance(work, DockerfileWork | InstallWork | HarnessWork | SetupWork | PluginBuildWork)
+        else None
+    )
 
 
 def material(work: Work) -> canon.Value:

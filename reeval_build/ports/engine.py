@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from reeval_build.model.start_options import StartOptions
     from reeval_build.plan.locks import Terms
     from reeval_build.plan.resolution import Base
+    from reeval_build.ports.builds import BuiltImage, ImageRecipe
     from reeval_build.ports.objects import Batch
     from reeval_build.state.delta import DeltaEntry
     from reeval_build.state.state import Layout, State
@@ -114,6 +115,29 @@ class Engine(Protocol):
             NotLockedError: when it must be locked and is not.
             MissingPlatformError: when there is none for the platform.
             InfraError: when there is no such image.
+        """
+
+    def scratch(self, platform: str | None) -> Base:
+        """The base that has nothing in it, for a platform or the engine's own.
+
+        Raises:
+            EngineAwayError: when the engine does not answer.
+        """
+
+    def built(
+        self, recipe: ImageRecipe, *, output: BinaryIO, timeout_s: float, cancel: Cancellation
+    ) -> AbstractContextManager[BuiltImage]:
+        """An image that is built from a Dockerfile; nothing of it is left in the engine when the block ends.
+
+        What the builder says is written to `output`, as it comes. All images of the recipe must have been resolved by
+        this engine object before.
+
+        Raises:
+            BuildFailedError: when it cannot be built.
+            CommandTimeoutError: after `timeout_s` seconds.
+            CancelledError: when the run was told to stop.
+            EngineAwayError: when the engine does not answer.
+            LostObjectError: when the store lacks a piece of the context.
         """
 
     def keep_private(self, state: State) -> None:

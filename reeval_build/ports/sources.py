@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from reeval_build.model.spec import GitWorkspace
     from reeval_build.plan.resolution import ResolvedFile, ResolvedPackage, ResolvedTree
     from reeval_build.ports.objects import Batch
+    from reeval_build.tree.selection import Selection
 
 
 class NoSuchDirectoryError(InfraError):
@@ -86,8 +87,10 @@ class IdentifiedTree:
 class LocalTrees(Protocol):
     """Reads directories of the host; safe to use from several threads."""
 
-    def identify(self, path: str, batch: Batch) -> IdentifiedTree:
-        """The tree that the files below a directory are now; `.git` at any depth is left out.
+    def identify(self, path: str, batch: Batch, *, selection: Selection | None = None) -> IdentifiedTree:
+        """The tree that the files below a directory are now.
+
+        Without a `selection`, `.git` at any depth is left out.
 
         What has to be read for that is added to `batch`. What is known without may be in the store or not.
 
@@ -97,5 +100,5 @@ class LocalTrees(Protocol):
                 tree) or cannot be read; names the path.
         """
 
-    def read(self, path: str, batch: Batch) -> Digest:
+    def read(self, path: str, batch: Batch, *, selection: Selection | None = None) -> Digest:
         """The same tree, every object of which is in the store or added to `batch`. Raises as `identify` does."""

@@ -13,14 +13,16 @@ import attrs
 from reeval_build.sources.freshness import KnownFile, as_known, files_of, rows_of
 from reeval_build.sources.steady import version
 from reeval_build.tree.directory import Directory, Entry, Kind, encode
+from reeval_build.tree.selection import Choice
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from reeval_build.digest import Digest
     from reeval_build.paths import Parts
     from reeval_build.ports.stats import KnownDirectory
     from reeval_build.sources.freshness import Scan
+    from reeval_build.tree.selection import Selection
 
 _LEFT_OUT: Final = b".git"
 # What os.fsencode does, which looks each of them up every time.
@@ -32,10 +34,12 @@ class Listing:
     """A directory that is being read: what is `left` to read of it, files that were read, and `others` than files.
 
     Files whose rows are those that are known are not left; `known_files` counts them, and `known_bytes` what is in
-    them.
+    them. Of directories that a `selection` has `entered` only, those are dropped that nothing is kept of.
     """
 
-    def __init__(self, parts: Parts, descriptor: int, scan: Scan, *, most: int) -> None:
+    def __init__(
+        self, parts: Parts, descriptor: int, scan: Scan, *, most: int, selection: Selection | None = None
+    ) -> None:
         self.parts = parts
         self.descriptor = descriptor
         status = os.fstat(descriptor)
@@ -43,9 +47,13 @@ class Listing:
         self._device = status.st_dev
         self._path = b"/".join(parts)
         self._scan = scan
+        self.entered: set[bytes] = set()
         with os.scandir(descriptor) as items:
-            found = {item.name.encode(_NAMES, _NAME_ERRORS): item for item in islice(items, most)}
-        found.pop(_LEFT_OUT, None)
+            if selection is None:
+                found = {item.name.encode(_NAMES, _NAME_ERRORS): item for item in islice(items, most)}
+                found.pop(_LEFT_OUT, None)
+            else:
+                found = self._selected(items, selection, most)
         self._kinds = {name: _kind(found[name]) for name in sorted(found)}
         self._trusts = scan.trusts(self._device, descriptor)
         self._unchanged: KnownDirectory | None = None
@@ -58,6 +66,22 @@ class Listing:
         if known is not None:
             self._compare(known, found)
         self.left = self._list_left()
+
+    def _selected(
+        self, items: Iterable[os.DirEntry[str]], selection: Selection, most: int
+    ) -> dict[bytes, os.DirEntry[str]]:
+        found: dict[bytes, os.DirEntry[str]] = {}
+        for item in items:
+            name = item.name.encode(_NAMES, _NAME_ERRORS)
+            choice = selection.choose((*self.parts, name), is_directory=item.is_dir(follow_symlinks=False))
+            if choice is Choice.LEFT_OUT:
+                continue
+            if choice is Choice.ENTERED:
+                self.entered.add(name)
+            found[name] = item
+            if len(found) == most:
+                break
+        return found
 
     def _compare(self, known: KnownDirectory, found: dict[bytes, os.DirEntry[str]]) -> None:
         names = [name for name, kind in self._kinds.items() if kind == stat.S_IFREG]

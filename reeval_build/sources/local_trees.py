@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from reeval_build.paths import Parts
     from reeval_build.ports.objects import Batch, Objects
     from reeval_build.sources.freshness import Freshness, Scan
+    from reeval_build.tree.selection import Selection
 
 _SMALL_BYTES: Final = 1024 * 1024
+_EMPTY: Final = TREE.digest(encode({}))
 
 _RUNS_AS_ITS_OWNER: Final = stat.S_ISUID | stat.S_ISGID
 
@@ -52,23 +54,23 @@ class LocalDirectories:
         self._freshness = freshness
         self._limits = limits
 
-    def identify(self, path: str, batch: Batch) -> IdentifiedTree:
+    def identify(self, path: str, batch: Batch, *, selection: Selection | None = None) -> IdentifiedTree:
         """See `ports.sources.LocalTrees.identify`."""
-        walk = self._walk(path, batch)
+        walk = self._walk(path, batch, selection)
         return IdentifiedTree(walk.tree, is_whole=lambda: walk.known.are_in(self._objects))
 
-    def read(self, path: str, batch: Batch) -> Digest:
+    def read(self, path: str, batch: Batch, *, selection: Selection | None = None) -> Digest:
         """See `ports.sources.LocalTrees.read`."""
-        walk = self._walk(path, batch)
+        walk = self._walk(path, batch, selection)
         if not walk.known.are_all_in(self._objects):
-            walk = self._walk(path, batch, trusting=False)
+            walk = self._walk(path, batch, selection, trusting=False)
         return walk.tree
 
-    def _walk(self, path: str, batch: Batch, *, trusting: bool = True) -> _Walk:
+    def _walk(self, path: str, batch: Batch, selection: Selection | None, *, trusting: bool = True) -> _Walk:
         place = Place(path)
 
         def once() -> _Walk:
-            walk = _Walk(path, place, batch, self._objects, self._limits)
+            walk = _Walk(path, place, batch, self._objects, self._limits, selection)
             walk.read(self._freshness, trusting=trusting)
             return walk
 
@@ -85,12 +87,21 @@ class _Walk:
     tree: Digest
     _scan: Scan
 
-    def __init__(self, root: str, place: Place, batch: Batch, objects: Objects, limits: Limits) -> None:
+    def __init__(
+        self,
+        root: str,
+        place: Place,
+        batch: Batch,
+        objects: Objects,
+        limits: Limits,
+        selection: Selection | None,
+    ) -> None:
         self._root = root
         self._place = place
         self._batch = batch
         self._objects = objects
         self._limits = limits
+        self._selection = selection
         self._entries = self._bytes = 0
         self._open: list[Listing] = []
         self.known = KnownObjects()
@@ -98,19 +109,25 @@ class _Walk:
     def read(self, freshness: Freshness, *, trusting: bool) -> None:
         try:
             descriptor = self._open_root()
-            self._scan = freshness.scan(b"tree " + os.fsencode(self._root), trusting=trusting)
+            self._scan = freshness.scan(self._scanned, trusting=trusting)
             self._enter((), descriptor)
             while self._open:
                 above = self._open[-1]
                 if self._take_files(above):
                     continue
                 self.tree = self._leave()
-                if self._open:
+                if self._open and (self.tree != _EMPTY or above.parts[-1] not in self._open[-1].entered):
                     self._open[-1].others[above.parts[-1]] = Entry.directory(self.tree)
         finally:
             for directory in self._open:
                 os.close(directory.descriptor)
         self._scan.save()
+
+    @property
+    def _scanned(self) -> bytes:
+        """What is scanned, as freshness names it: what is selected differently is known apart."""
+        root = os.fsencode(self._root)
+        return b"tree " + root if self._selection is None else b"\0".join((b"part " + root, self._selection.key))
 
     def _open_root(self) -> int:
         try:
@@ -130,7 +147,9 @@ class _Walk:
         try:
             with self._place:
                 # One more than may be there, and one that may be left out.
-                listing = Listing(parts, descriptor, self._scan, most=self._limits.members + 2)
+                listing = Listing(
+                    parts, descriptor, self._scan, most=self._limits.members + 2, selection=self._selection
+                )
         except BaseException:
             os.close(descriptor)
             raise

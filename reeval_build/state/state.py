@@ -50,19 +50,28 @@ Delta: TypeAlias = PlacedTree | StepDelta
 
 @attrs.frozen(slots=False)
 class State:
-    """A base, by its content, and the deltas on top of it, lowest first."""
+    """A base, by its content, and the deltas on top of it, lowest first.
+
+    `env` is what every command finds in its environment (`NAME=value`), where that is not what the base has.
+    """
 
     base: Digest
     deltas: tuple[Delta, ...] = ()
+    env: tuple[str, ...] | None = None
 
     def on_top(self, *deltas: Delta) -> State:
         """This state with more deltas on it."""
-        return State(self.base, (*self.deltas, *deltas))
+        return State(self.base, (*self.deltas, *deltas), self.env)
+
+    def lowest(self, count: int) -> State:
+        """The state of no more than the lowest `count` deltas."""
+        return State(self.base, self.deltas[:count], self.env)
 
     @cached_property
     def content(self) -> Digest:
         """What identifies the state: equal for equal bases and deltas, on every engine and machine."""
-        return STATE.digest(canon.encode([self.base, [_identity(delta) for delta in self.deltas]]))
+        env: list[canon.Value] = [] if self.env is None else [list(self.env)]
+        return STATE.digest(canon.encode([self.base, [_identity(delta) for delta in self.deltas], *env]))
 
     @cached_property
     def restored(self) -> Digest:

@@ -6,7 +6,7 @@ import hashlib
 import json
 import tarfile
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 import attrs
 
@@ -47,7 +47,22 @@ class StateImage:
         return json.dumps(value, sort_keys=True, separators=(",", ":")).encode("utf-8")
 
 
-def docker_archive(images: Iterable[StateImage], layers: Iterable[Layer]) -> Iterator[bytes]:
+class LoadedImage(Protocol):
+    """An image as an archive has it; `layers` are digests of tars, lowest first."""
+
+    @property
+    def name(self) -> str:
+        """What it is called afterwards."""
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """The digests of its layers."""
+
+    def configuration(self) -> bytes:
+        """Its configuration."""
+
+
+def docker_archive(images: Iterable[LoadedImage], layers: Iterable[Layer]) -> Iterator[bytes]:
     """An archive of images whose other layers the engine has already: it never looks at the files of those."""
     seen = set()
     for layer in layers:

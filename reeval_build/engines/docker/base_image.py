@@ -53,6 +53,20 @@ class BaseImage:
         )
 
 
+def empty_image(platform: str) -> BaseImage:
+    """What has nothing in it, on a platform; no engine has it as an image."""
+    system, architecture, variant = (*platform.split("/"), "", "")[:3]
+    return BaseImage(
+        operating_system=system,
+        architecture=architecture,
+        variant=variant,
+        layers=(),
+        env=(),
+        name="scratch",
+        image_id="",
+    )
+
+
 def read_image(name: str, details: Mapping[str, Any]) -> BaseImage:
     """The image called `name`, from what the engine says of it."""
     config = details.get("Config") or {}

@@ -7,9 +7,17 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from reeval_build.engines.docker.base_image import BaseImage, read_image
+from reeval_build.engines.docker.base_image import BaseImage, empty_image, read_image
 from reeval_build.engines.docker.connection import EngineRefusalError
-from reeval_build.engines.docker.locked import Wanted, base_of, choose, lock_of, own_name, registry_digests
+from reeval_build.engines.docker.locked import (
+    Wanted,
+    base_of,
+    base_of_nothing,
+    choose,
+    lock_of,
+    own_name,
+    registry_digests,
+)
 from reeval_build.engines.docker.registry import MissingImageError, Registries
 from reeval_build.errors import InfraError
 from reeval_build.model.image_names import read_image_name
@@ -21,6 +29,7 @@ if TYPE_CHECKING:
 
     from reeval_build.digest import Digest
     from reeval_build.engines.docker.connection import Connection
+    from reeval_build.plan.dockerfiles import FromImage
     from reeval_build.plan.locks import Terms
     from reeval_build.plan.resolution import Base
     from reeval_build.ports.engine import Cancellation
@@ -99,6 +108,8 @@ class BaseImages:
         with self._guard:
             image = self._found.get(identity)
             wanted = self._wanted.get(identity)
+        if image is not None and not image.image_id:
+            return image
         if image is not None and self._connection.find_image(image.image_id) is not None:
             return image
         if wanted is None:
@@ -108,6 +119,27 @@ class BaseImages:
         with self._guard:
             self._found[identity] = found
         return found
+
+    def scratch(self, platform: str | None) -> Base:
+        """See `ports.engine.Engine.scratch`."""
+        image = empty_image(platform or self._own_platform())
+        with self._guard:
+            self._found[image.identity] = image
+        return base_of_nothing(image)
+
+    def find_locked(self, wanted: FromImage, cancel: Cancellation) -> BaseImage:
+        """The very image that one of a Dockerfile is locked as, pulled if the engine does not have it.
+
+        Not any of the same content: what is built on it depends on more than that.
+
+        Raises:
+            LostImageError: when it is lost, and no registry has it.
+            MissingImageError: when it cannot be pulled.
+        """
+        if wanted.locked is None:
+            return self.find(wanted.content, cancel)
+        one = Wanted(name=wanted.name, platform=wanted.platform, locked=wanted.locked)
+        return one.itself(self._find) or self._pull_locked(one, cancel)
 
     def _keep(self, image: BaseImage, terms: Terms) -> Base:
         with self._guard:

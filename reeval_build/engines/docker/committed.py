@@ -61,7 +61,7 @@ def _layers(connection: Connection, image: str) -> list[str]:
     details = connection.find_image(image)
     if details is None:
         raise EngineRefusalError(_SAVE, f"image {image} is gone")
-    layers: list[str] = details["RootFS"]["Layers"]
+    layers: list[str] = details["RootFS"].get("Layers") or []
     return layers
 
 

@@ -13,7 +13,7 @@ from reeval_build.engines.owner import is_dead
 from reeval_build.errors import InfraError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from reeval_build.engines.docker.connection import Connection
     from reeval_build.model.start_options import StartOptions
@@ -50,10 +50,17 @@ def remove_leftovers(connection: Connection) -> None:
             if is_dead(container["Labels"][OWNER_LABEL]):
                 with suppress(APIError):
                     quick.remove_container(container["Id"], force=True, v=True)
-        for image in quick.images(filters=wanted):
-            if is_dead(image["Labels"][OWNER_LABEL]):
-                with suppress(APIError):
-                    quick.remove_image(image["Id"], force=True, noprune=True)
+        remove_images(connection, wanted, lambda image: is_dead(image["Labels"][OWNER_LABEL]))
+
+
+def remove_images(connection: Connection, wanted: dict[str, str], is_wanted: Callable[[dict[str, Any]], bool]) -> None:
+    """Remove images by a filter of the engine's, and of those what is wanted: one after those that were made on it."""
+    quick, before = connection.quick, None
+    while (found := [one["Id"] for one in quick.images(all=True, filters=wanted) if is_wanted(one)]) != before:
+        for image in found:
+            with suppress(APIError):
+                quick.remove_image(image, force=True, noprune=True)
+        before = found
 
 
 def _start(connection: Connection, image: str, name: str, options: StartOptions, owner: str) -> None:

@@ -6,7 +6,7 @@ import threading
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 import attrs
 
@@ -30,11 +30,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from reeval_build.engines.docker.base_image import BaseImage
+    from reeval_build.engines.docker.builds import BuiltDockerImage
     from reeval_build.engines.docker.locked import Wanted
     from reeval_build.model.spec import Sandbox as SandboxSpec
     from reeval_build.model.start_options import StartOptions
     from reeval_build.plan.locks import Terms
     from reeval_build.plan.resolution import Base
+    from reeval_build.ports.builds import ImageRecipe
     from reeval_build.ports.engine import Cancellation
     from reeval_build.ports.objects import Batch, Objects
     from reeval_build.state.delta import DeltaEntry
@@ -62,6 +64,7 @@ class DockerEngine:
         known: images that were found already, for states on them.
         wanted: images that states may be on and that are looked for when one starts.
         portable: read changes through a committed image even where the engine's disk could be read, which is faster.
+        classic: build images with the builder of the engine's API also where BuildKit could be had.
     """
 
     def __init__(
@@ -73,6 +76,7 @@ class DockerEngine:
         known: Iterable[BaseImage] = (),
         wanted: Iterable[Wanted] = (),
         portable: bool = False,
+        classic: bool = False,
     ) -> None:
         self._objects = objects
         self._scratch = scratch
@@ -80,6 +84,7 @@ class DockerEngine:
         self._known = tuple(known)
         self._wanted = tuple(wanted)
         self._portable = portable
+        self._classic = classic
         self._parts: _Parts | None = None
         self._facts: facts.EngineFacts | None = None
         self._guard = threading.Lock()
@@ -118,6 +123,30 @@ class DockerEngine:
                 if not tries_left:
                     raise
         raise AssertionError("the last try returns or raises")
+
+    def scratch(self, platform: str | None) -> Base:
+        """See `ports.engine.Engine.scratch`."""
+        return self._connected().bases.scratch(platform)
+
+    @contextmanager
+    def built(
+        self, recipe: ImageRecipe, *, output: BinaryIO, timeout_s: float, cancel: Cancellation
+    ) -> Iterator[BuiltDockerImage]:
+        """See `ports.engine.Engine.built`."""
+        from reeval_build.engines.docker.builds import DockerBuilder  # noqa: PLC0415 - only for what builds images
+
+        parts = self._connected()
+        known = self._prepared(parts.connection)
+        builder = DockerBuilder(
+            connection=parts.connection,
+            bases=parts.bases,
+            objects=self._objects,
+            scratch=self._scratch,
+            uppers_readable=known.uppers_readable and not self._portable,
+            classic=self._classic,
+        )
+        with builder.built(recipe, output=output, timeout_s=timeout_s, cancel=cancel) as image:
+            yield image
 
     def keep_private(self, state: State) -> None:
         """See `ports.engine.Engine.keep_private`."""

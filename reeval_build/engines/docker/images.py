@@ -15,7 +15,6 @@ from reeval_build.engines.docker.containers import OWNER_LABEL
 from reeval_build.engines.docker.layers import written
 from reeval_build.engines.owner import current_owner
 from reeval_build.errors import CancelledError, InfraError
-from reeval_build.state.state import State
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from reeval_build.engines.docker.connection import Connection
     from reeval_build.ports.engine import Cancellation
     from reeval_build.ports.objects import Objects
+    from reeval_build.state.state import State
 
 REPOSITORY: Final = "reeval-build/state"
 STATE_LABEL: Final = "reeval-build.state"
@@ -124,14 +124,12 @@ class StateImages:
 
     def _note_private(self, state: State) -> None:
         """Have the images removed that `provide` makes or finds of `state`, and of what it stands on."""
-        lower = [_below(state, count) for count in range(len(state.deltas) + 1)]
+        lower = [state.lowest(count) for count in range(len(state.deltas) + 1)]
         with self._guard:
             self._to_remove.update(_name(each) for each in lower if self._is_private(each))
 
     def _is_private(self, state: State) -> bool:
-        return any(
-            state.base == lower.base and state.deltas[: len(lower.deltas)] == lower.deltas for lower in self._private
-        )
+        return any(state.lowest(len(lower.deltas)) == lower for lower in self._private)
 
     def _make(self, state: State, base: BaseImage, cancel: Cancellation) -> str:
         start = self._nearest(state)
@@ -151,7 +149,7 @@ class StateImages:
                 for delta in state.deltas[max(start.deltas, 0) :]
             ]
             layers = (*start.layers, *(layer.diff_id for layer in new))
-            states = [_below(state, count) for count in range(start.deltas + 1, len(state.deltas) + 1)]
+            states = [state.lowest(count) for count in range(start.deltas + 1, len(state.deltas) + 1)]
             images = [
                 _image(each, base, layers[: len(base.layers) + len(each.deltas)], is_private=self._is_private(each))
                 for each in states
@@ -166,11 +164,11 @@ class StateImages:
     def _missing(self, state: State) -> Iterable[State]:
         start = self._nearest(state)
         first = 0 if start is None else start.deltas + 1
-        return [_below(state, count) for count in range(first, len(state.deltas) + 1)]
+        return [state.lowest(count) for count in range(first, len(state.deltas) + 1)]
 
     def _nearest(self, state: State) -> _Found | None:
         for count in range(len(state.deltas), -1, -1):
-            found = self._find(_below(state, count))
+            found = self._find(state.lowest(count))
             if found is not None:
                 return found
         return None
@@ -182,15 +180,13 @@ class StateImages:
         labels = details["Config"].get("Labels") or {}
         if not _labels(state).items() <= labels.items():
             return None
-        return _Found(image_id=details["Id"], layers=tuple(details["RootFS"]["Layers"]), deltas=len(state.deltas))
+        return _Found(
+            image_id=details["Id"], layers=tuple(details["RootFS"].get("Layers") or ()), deltas=len(state.deltas)
+        )
 
     def _lock(self, state: State) -> threading.Lock:
         with self._guard:
             return self._locks[state.restored]
-
-
-def _below(state: State, count: int) -> State:
-    return State(state.base, state.deltas[:count])
 
 
 def _name(state: State) -> str:
@@ -203,7 +199,7 @@ def _image(state: State, base: BaseImage, layers: tuple[str, ...], *, is_private
         operating_system=base.operating_system,
         architecture=base.architecture,
         variant=base.variant,
-        env=base.env,
+        env=base.env if state.env is None else state.env,
         labels=_labels(state) | ({OWNER_LABEL: current_owner()} if is_private else {}),
         layers=layers,
     )

@@ -57,6 +57,19 @@ class Wanted:
         images = map(find, self.references)
         return next((image for image in images if image is not None and image.identity == self.locked.content), None)
 
+    def itself(self, find: Finder) -> BaseImage | None:
+        """The very image, not one of the same content, if the engine has it."""
+        for reference in self.references:
+            image = find(reference)
+            if image is not None and image.identity == self.locked.content and self._is(image, reference):
+                return image
+        return None
+
+    def _is(self, image: BaseImage, reference: str) -> bool:
+        if reference == self.name:
+            return self.locked.image == image.image_id or self.locked.digest in registry_digests(image)
+        return reference != own_name(self.locked.content) or self.locked.image is None
+
     @property
     def base(self) -> Base:
         """What the plan has of it."""
@@ -104,6 +117,11 @@ def _platform_here(named: BaseImage | None, terms: Terms, platform: Callable[[],
     if not terms.locked or terms.locked_for(named.platform) is not None or terms.locked_for(platform()) is None:
         return named.platform
     return platform()
+
+
+def base_of_nothing(image: BaseImage) -> Base:
+    """What the plan has of what nothing is in: there is nothing to lock."""
+    return Base(identity=image.identity, platform=image.platform)
 
 
 def base_of(image: BaseImage, terms: Terms) -> Base:

@@ -10,11 +10,11 @@ import json
 import os
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, cast
 from urllib.parse import quote
 
-from reeval_build.engines.docker.base_image import BaseImage, read_image
-from reeval_build.engines.docker.locked import Wanted, base_of, choose
+from reeval_build.engines.docker.base_image import BaseImage, empty_image, read_image
+from reeval_build.engines.docker.locked import Wanted, base_of, base_of_nothing, choose
 from reeval_build.engines.docker.places import LAYOUT
 from reeval_build.model.spec import DockerSandbox
 from reeval_build.model.start_options import UNLIMITED
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from reeval_build.model.start_options import StartOptions
     from reeval_build.plan.locks import Terms
     from reeval_build.plan.resolution import Base
+    from reeval_build.ports.builds import BuiltImage, ImageRecipe
     from reeval_build.ports.engine import Cancellation, Sandbox
     from reeval_build.ports.objects import Objects
     from reeval_build.state.state import Layout, State
@@ -83,6 +84,26 @@ class PromptEngine:
                 self._found.append(image)
                 return base_of(image, terms)
 
+    def scratch(self, platform: str | None) -> Base:
+        """See `ports.engine.Engine.scratch`."""
+        with self._guard:
+            own = platform or (find_platform() if self._made is None else None)
+            if own is None:
+                return self._engine_held().scratch(None)
+            image = empty_image(own)
+            if self._made is None:
+                self._found.append(image)
+                return base_of_nothing(image)
+        return self._engine.scratch(own)
+
+    @contextmanager
+    def built(
+        self, recipe: ImageRecipe, *, output: BinaryIO, timeout_s: float, cancel: Cancellation
+    ) -> Iterator[BuiltImage]:
+        """See `ports.engine.Engine.built`."""
+        with self._engine.built(recipe, output=output, timeout_s=timeout_s, cancel=cancel) as image:
+            yield image
+
     @contextmanager
     def start(self, state: State, *, options: StartOptions = UNLIMITED, cancel: Cancellation) -> Iterator[Sandbox]:
         """See `ports.engine.Engine.start`."""
@@ -102,11 +123,15 @@ class PromptEngine:
     @property
     def _engine(self) -> DockerEngine:
         with self._guard:
-            if self._made is None:
-                from reeval_build.engines.docker.engine import DockerEngine  # noqa: PLC0415 - see above
+            return self._engine_held()
 
-                self._made = DockerEngine(self._objects, scratch=self._scratch, known=self._found, wanted=self._wanted)
-            return self._made
+    def _engine_held(self) -> DockerEngine:
+        """The same, for who holds the guard."""
+        if self._made is None:
+            from reeval_build.engines.docker.engine import DockerEngine  # noqa: PLC0415 - see above
+
+            self._made = DockerEngine(self._objects, scratch=self._scratch, known=self._found, wanted=self._wanted)
+        return self._made
 
 
 def _not_known() -> str:
@@ -124,6 +149,18 @@ def find_image(name: str) -> BaseImage | None:
         return None
     try:
         return read_image(name, _ask(path, f"/images/{quote(name, safe='/:')}/json"))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return None
+
+
+def find_platform() -> str | None:
+    """The platform of an engine on this machine, if that can be told at once."""
+    path = _socket_path()
+    if path is None:
+        return None
+    try:
+        version = _ask(path, "/version")
+        return f"{version['Os']}/{version['Arch']}"
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return None
 

@@ -18,12 +18,14 @@ from reeval_build.state.state import Layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from typing import BinaryIO
 
     from reeval_build.engines.fake.restore import Restored
     from reeval_build.model.spec import Sandbox as SandboxSpec
     from reeval_build.model.start_options import StartOptions
     from reeval_build.plan.locks import Terms
+    from reeval_build.ports.builds import BuiltImage, ImageRecipe
     from reeval_build.ports.engine import Cancellation
     from reeval_build.ports.objects import Batch, Objects
     from reeval_build.state.delta import DeltaEntry
@@ -58,6 +60,21 @@ class FakeEngine:
         """See `ports.engine.Engine.resolve`. The base is nothing, on this kind of machine."""
         name = f"{sys.platform}/{platform.machine().lower()}"
         return Base(identity=FAKE_BASE.digest(canon.encode([name])), platform=name)
+
+    def scratch(self, platform: str | None) -> Base:  # noqa: ARG002 - the port's signature
+        """See `ports.engine.Engine.scratch`."""
+        raise AssertionError("no image is built for a directory")
+
+    def built(
+        self,
+        recipe: ImageRecipe,  # noqa: ARG002 - the port's signature
+        *,
+        output: BinaryIO,  # noqa: ARG002 - likewise
+        timeout_s: float,  # noqa: ARG002 - likewise
+        cancel: Cancellation,  # noqa: ARG002 - likewise
+    ) -> AbstractContextManager[BuiltImage]:
+        """See `ports.engine.Engine.built`."""
+        raise AssertionError("no image is built for a directory")
 
     def keep_private(self, state: State) -> None:
         """See `ports.engine.Engine.keep_private`. Nothing is left of any state when its sandbox ends."""

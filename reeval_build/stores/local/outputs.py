@@ -68,7 +68,8 @@ def _digest(text: str | None) -> Digest | None:
 
 
 def _state(value: dict[str, Any]) -> State:
-    return State(Digest.parse(value["base"]), tuple(map(_delta, value["deltas"])))
+    env = value.get("env")
+    return State(Digest.parse(value["base"]), tuple(map(_delta, value["deltas"])), None if env is None else tuple(env))
 
 
 def _delta(value: dict[str, Any]) -> Delta:
@@ -81,6 +82,7 @@ def _delta(value: dict[str, Any]) -> Delta:
 @cache
 def _converter() -> cattrs.Converter:
     import cattrs
+    from cattrs.gen import make_dict_unstructure_fn, override
     from cattrs.strategies import configure_tagged_union
 
     converter = cattrs.Converter(forbid_extra_keys=True)
@@ -89,5 +91,8 @@ def _converter() -> cattrs.Converter:
     converter.register_unstructure_hook(bytes, lambda data: data.hex())
     converter.register_structure_hook(bytes, lambda text, _type: bytes.fromhex(text))
     configure_tagged_union(Delta, converter)
+    # Left out where there is none: so it is in no record that knows nothing of it.
+    left_out = make_dict_unstructure_fn(State, converter, env=override(omit_if_default=True))
+    converter.register_unstructure_hook(State, left_out)
     configure_tagged_union(Output, converter)
     return converter

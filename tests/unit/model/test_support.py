@@ -19,11 +19,6 @@ def problems(spec: Any) -> tuple[str, ...]:
 
 CASES: list[tuple[dict[str, Any], str, str]] = [
     ({"sandbox": podman()}, "podman()", "; docker() with the same options is"),
-    (
-        {"sandbox": docker(dockerfile="Dockerfile")},
-        "dockerfile of docker()",
-        "; build an image of it and name that as from_",
-    ),
 ]
 
 

@@ -283,7 +283,7 @@ UNSUPPORTED_IN_TWO = {
     "kind": "environment",
     "name": "child",
     "layers": [
-        {"name": "parent", "spec": {"sandbox": {"kind": "docker", "dockerfile": "Dockerfile"}}},
+        {"name": "parent", "spec": {"sandbox": {"kind": "docker", "engine": "podman", "from": "a"}}},
         {"name": "child", "spec": {"sandbox": {"kind": "docker", "engine": "podman"}}},
     ],
 }
@@ -293,7 +293,7 @@ def test_what_is_not_supported_yet_is_refused_in_every_layer():
     with pytest.raises(DefinitionError) as caught:
         environment_from_wire(UNSUPPORTED_IN_TWO, directory=PROJECT)
 
-    assert [problem.partition(" in ")[0] for problem in caught.value.problems] == ["dockerfile of docker()", "podman()"]
+    assert [problem.partition(" in ")[0] for problem in caught.value.problems] == ["podman()", "podman()"]
 
 
 @pytest.mark.parametrize(

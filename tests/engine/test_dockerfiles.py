@@ -1,0 +1,225 @@
+"""Images that are built from a Dockerfile, by the whole program on a real engine, with both of its builders."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import attrs
+import pytest
+
+from tests.support.cli import ReevalBuild
+from tests.support.engine import PrivateEngine
+from tests.support.projects import Project
+
+if TYPE_CHECKING:
+    import docker
+
+    from tests.support.cli import Built
+
+DEBIANS_CLIENT: Final = Path("/usr/bin/docker")
+
+
+@attrs.define
+class Job:
+    """An environment on an image that is built from `image/Dockerfile`."""
+
+    project: Project
+    reeval: ReevalBuild
+    engine: PrivateEngine
+
+    def dockerfile(self, text: str, **files: str) -> None:
+        self.project.write("image/Dockerfile", text.replace("BUSYBOX", self.engine.busybox))
+        for name, content in files.items():
+            self.project.write(f"image/{name}", content)
+
+    def build(self, *options: str, code: int = 0) -> Built:
+        return self.reeval.build(*options, code=code)
+
+    def see(self, script: str) -> str:
+        """What a command prints in a sandbox."""
+        done = self.reeval("run", "base@fake", "--", "sh", "-c", script)
+        return done.stdout.partition("base@fake: ")[0]
+
+
+def programs(tmp_path: Path, builder: str) -> str:
+    """A PATH with the client of Docker that builds with BuildKit, or with none."""
+    place = tmp_path / "programs"
+    place.mkdir()
+    if builder == "buildkit":
+        if not DEBIANS_CLIENT.exists():
+            pytest.skip("no client of Docker with BuildKit in it")
+        (place / "docker").symlink_to(DEBIANS_CLIENT)
+    for name in ("sh", "git"):
+        program = shutil.which(name)
+        if program is not None:
+            (place / name).symlink_to(program)
+    return f"{place}"
+
+
+@pytest.fixture(params=["buildkit", "classic"])
+def job(engine: PrivateEngine, project: Project, tmp_path: Path, request: pytest.FixtureRequest) -> Job:
+    env = {"DOCKER_HOST": engine.url, "PATH": programs(tmp_path, request.param)}
+    project.define('base = define_environment("base", {"sandbox": docker(dockerfile="image/Dockerfile")})')
+    return Job(project, ReevalBuild(project.directory, tmp_path / "store", env=env), engine)
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(client: docker.DockerClient) -> object:
+    """No test leaves an image or a container of a build behind."""
+    yield
+    assert client.containers.list(all=True) == []
+    left = client.api.images(all=True, filters={"label": "reeval-build.owner"})
+    assert left == []
+    assert [one for one in client.api.images(all=True) if not one["RepoTags"] and not one["Labels"]] == []
+
+
+def test_an_image_is_built_once_with_what_its_dockerfile_says(job: Job) -> None:
+    job.dockerfile(
+        "FROM BUSYBOX\nENV GREETING=hello\nWORKDIR /srv\nCOPY . src\nRUN echo $GREETING > said && rm -r /srv/src/b\n"
+        'USER nobody\nENTRYPOINT ["/none"]\n',
+        a="1",
+        b="2",
+    )
+
+    first = job.build()
+    again = job.build()
+
+    assert first.phases("ran").count("dockerfile") == 1
+    assert again.ran == []
+    assert job.see("cat /srv/said; echo $GREETING; ls /srv/src; id -u; stat -c %a /srv/src/a") == (
+        "hello\nhello\nDockerfile\na\n0\n644\n"
+    )
+
+
+@pytest.mark.conforms("fault 1", "fault 2", "74")
+def test_only_what_changed_runs_again_and_equal_output_leaves_what_is_above_alone(job: Job) -> None:
+    job.dockerfile("FROM BUSYBOX\nCOPY a /a\nRUN cat /a | wc -l > /lines\n", a="1\n", b="1\n")
+    job.project.edit("env.py", ")})", ', install=["cp /lines /installed"]), "setup": ["cp /installed s"]})')
+    job.build()
+
+    job.project.write("image/b", "2\n")
+    not_used = job.build()
+    job.project.write("image/a", "1\n2\n")
+    used = job.build()
+    job.dockerfile("FROM BUSYBOX\nCOPY a /a\nRUN wc -l < /a > /lines\n")
+    other_words = job.build()
+
+    assert not_used.phases("ran") == ["dockerfile"]
+    assert used.phases("ran") == ["dockerfile", "install", "root", "setup", "snapshot"]
+    assert other_words.phases("ran") == ["dockerfile"]
+    assert job.see("cat s") == "2\n"
+
+
+def test_what_is_ignored_is_neither_sent_nor_looked_at(job: Job) -> None:
+    ignore = "# Comment\n**/*.log\ncache\n!cache/kept\n.dockerignore\n"
+    job.dockerfile(
+        "FROM BUSYBOX\nCOPY . /src\n",
+        a="1",
+        **{".dockerignore": ignore, "cache/kept": "", "cache/x": "", "sub/x.log": ""},
+    )
+    os.mkfifo(job.project.directory / "image/cache/fifo")
+
+    first = job.build()
+    job.project.write("image/cache/x", "edited")
+    job.project.write("image/sub/y.log", "new")
+    again = job.build()
+
+    assert first.phases("ran").count("dockerfile") == 1
+    assert again.ran == []
+    # A directory of which everything is ignored is there, as it is for Docker.
+    assert job.see("cd /src; find . | sort") == ".\n./Dockerfile\n./a\n./cache\n./cache/kept\n./sub\n"
+
+
+def test_the_rules_beside_a_dockerfile_count_in_place_of_those_of_the_directory(job: Job) -> None:
+    rules = {"Dockerfile.dockerignore": "b\n", ".dockerignore": "a\n"}
+    job.dockerfile("FROM BUSYBOX\nCOPY . /src\n", a="", b="", **rules)
+
+    job.build()
+
+    assert "/src/a\n" in job.see("ls -d /src/*")
+    assert "/src/b\n" not in job.see("ls -d /src/*")
+
+
+def test_stages_arguments_and_other_images_are_what_they_are_locked_as(job: Job, client: docker.DockerClient) -> None:
+    def tag(content: str) -> None:
+        container = client.containers.create(job.engine.busybox, ["sh", "-c", f"echo {content} > /content"])
+        container.start()
+        container.wait()
+        container.commit("reeval-build-test/tool", "1", changes="WORKDIR /tool")
+        container.remove()
+
+    tag("old")
+    job.dockerfile(
+        "ARG NAME=tool\nARG IMAGE=reeval-build-test/${NAME}:1\n"
+        "FROM ${IMAGE} AS One\nRUN cp ../content copied\n"
+        "FROM BUSYBOX as two\nCOPY --from=one /tool/copied /from-stage\n"
+        "FROM two\nCOPY --from=reeval-build-test/tool:1 /content /from-image\nCOPY --from=0 /content /from-number\n"
+    )
+    job.build()
+    tag("new")
+    locked = job.build()
+    job.reeval.names_store = False
+    job.reeval("lock check")
+    job.reeval.names_store = True
+    job.reeval("lock update", "reeval-build-test/tool:1")
+    moved = job.build()
+
+    assert locked.ran == []
+    assert "image 'reeval-build-test/tool:1' is used as reeval-build.lock has it" in locked.stderr
+    assert "dockerfile" in moved.phases("ran")
+    assert job.see("cat /from-stage /from-image /from-number") == "new\nnew\nnew\n"
+
+
+def test_from_nothing(job: Job) -> None:
+    shutil.copy("/bin/busybox", job.project.directory / "busybox")
+    job.dockerfile('FROM scratch\nCOPY busybox /bin/sh\nENV A=b\nRUN ["/bin/sh", "-c", "echo $A > /a"]\n')
+    shutil.copy("/bin/busybox", job.project.directory / "image/busybox")
+
+    job.build()
+
+    assert job.see("read x < /a; echo $x $A") == "b b\n"
+    assert job.build().ran == []
+
+
+def test_an_engine_that_lost_all_images_gets_them_from_the_store(job: Job, client: docker.DockerClient) -> None:
+    job.dockerfile("FROM BUSYBOX\nENV A=b\nRUN echo kept > /kept\n")
+    job.build()
+    for image in client.api.images(filters={"label": "reeval-build.state"}):
+        client.api.remove_image(image["Id"], force=True)
+
+    assert job.build().ran == []
+    assert job.see("cat /kept; echo $A") == "kept\nb\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("FROM BUSYBOX\nRUN echo what went wrong; exit 7\n", "what went wrong"),
+        ("FROM BUSYBOX\nCOPY ../outside /\n", "outside"),
+        ("FROM BUSYBOX\nCOPY missing /\n", "missing"),
+        ("FROM BUSYBOX\nNONSENSE\n", "unknown instruction: NONSENSE"),
+        ("FROM reeval-build-test/none:1\n", "image 'reeval-build-test/none:1' is not in the engine and could not be"),
+        ("RUN true\n", "line 1: there is no FROM"),
+        ("FROM BUSYBOX\nRUN --mount=type=secret,id=x true\n", "line 2: RUN --mount=type=secret is not supported"),
+        (
+            "# syntax=registry.example.com/other\nFROM BUSYBOX\n",
+            "line 1: syntax=registry.example.com/other is an image",
+        ),
+    ],
+)
+def test_what_cannot_be_built_fails_its_cells_alone_with_what_its_builder_said(job: Job, text: str, said: str) -> None:
+    job.dockerfile(text)
+    job.project.write(
+        "other.py",
+        "from reeval_build import *\n"
+        f'other = define_environment("other", {{"sandbox": docker(from_="{job.engine.busybox}")}})\n',
+    )
+
+    built = job.build(code=3)
+
+    assert said in built.stderr
+    assert built.snapshots["other@fake"] is not None
+    assert built.snapshots["base@fake"] is None
