@@ -86,13 +86,21 @@ class Cells:
         """Plan every cell."""
         self._run("graph", "--format=json")
 
-    def _run(self, command: str, *options: str) -> str:
+    def importing(self) -> Command:
+        """Import what a build of every cell does, all of which are built."""
+        arguments = self.installation.importing(self._arguments("build", "--json"), self.directory, self._environment())
+        return Command(arguments, self.directory, self._environment())
+
+    def _run(self, *arguments: str) -> str:
+        command = [self.installation.program, *self._arguments(*arguments)]
+        return Command(command, self.directory, self._environment()).run()
+
+    def _arguments(self, command: str, *options: str) -> list[str]:
+        return [command, "environments.py", *(f"--harness={harness}" for harness in _HARNESSES), *options]
+
+    def _environment(self) -> dict[str, str]:
         env = {**clean_environment(), "REEVAL_BUILD_HOME": str(self.directory / "store")}
-        if self.engine:
-            env["DOCKER_HOST"] = self.engine
-        harnesses = [f"--harness={harness}" for harness in _HARNESSES]
-        arguments = [self.installation.program, command, "environments.py", *harnesses, *options]
-        return Command(arguments, self.directory, env).run()
+        return env | {"DOCKER_HOST": self.engine} if self.engine else env
 
 
 def compare_builds(installation: Installation, docker: Docker, directory: Path, *, rounds: int) -> list[Comparison]:
@@ -109,11 +117,16 @@ def compare_builds(installation: Installation, docker: Docker, directory: Path, 
 
 
 def _compare_build(kind: str, cells: Cells, peer: Callable[[], object], rounds: int) -> Comparison:
-    ours, theirs = take_turns(
-        {"reeval-build build, 60 cells": cells.build_nothing, "docker build": peer}, rounds=rounds
+    ours, *peers = take_turns(
+        {
+            "reeval-build build, 60 cells": cells.build_nothing,
+            "docker build": peer,
+            "its modules": cells.importing().run,
+        },
+        rounds=rounds,
     )
     question = f"no-op build of 60 cells, 20,000 files, {kind}"
-    return Comparison(question=question, ours=ours, peers=[theirs], goal_ratio=_BUILD_RATIO)
+    return Comparison(question=question, ours=ours, peers=peers, goal_ratio=_BUILD_RATIO)
 
 
 def compare_plans(installation: Installation, directory: Path, *, rounds: int) -> Comparison:

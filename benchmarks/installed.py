@@ -6,10 +6,23 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import attrs
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
 CHECKOUT = Path(__file__).parents[1]
+
+# Some are tried and not there, as for other platforms.
+_IMPORTING = """\
+for name in {names!r}:
+    try:
+        __import__(name)
+    except ImportError:
+        pass
+"""
 
 
 @attrs.frozen
@@ -27,6 +40,14 @@ class Installation:
     def program(self) -> str:
         """The command."""
         return str(self.directory / "bin" / "reeval-build")
+
+    def importing(self, arguments: Sequence[str], directory: Path, env: Mapping[str, str]) -> list[str]:
+        """A command line that imports what the program does with these arguments, and nothing more."""
+        command = [self.python, "-X", "importtime", "-m", "reeval_build", *arguments]
+        done = subprocess.run(command, cwd=directory, env=dict(env), capture_output=True, text=True, check=True)
+        lines = [line.split("|") for line in done.stderr.splitlines() if line.startswith("import time:")]
+        names = [columns[-1].strip() for columns in lines[1:]]
+        return [self.python, "-c", _IMPORTING.format(names=names)]
 
 
 def install(directory: Path) -> Installation:
