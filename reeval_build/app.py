@@ -22,7 +22,7 @@ from reeval_build.composition import (
     registry_answers,
     working_directory,
 )
-from reeval_build.errors import InfraError
+from reeval_build.errors import InfraError, PlanError
 from reeval_build.execute.image_locks import ImageLocks
 from reeval_build.execute.resolve import resolve
 from reeval_build.loading.configuration import configured_budget, configured_platform
@@ -273,7 +273,15 @@ def opened(settings: Settings) -> Iterator[App]:
 
 @contextmanager
 def opened_store(path: Path | None) -> Iterator[LocalStore]:
-    """A store for looking after it; None means the default place. What killed runs left in it is removed."""
+    """A store for looking after it. What killed runs left in it is removed.
+
+    None means the default place, where a store is made when there is none: scripts collect before the first build.
+
+    Raises:
+        PlanError: when there is nothing at `path`, which is then a slip.
+    """
+    if path is not None and not os.path.lexists(path):
+        raise PlanError(f"there is no store at {path}", hint="the first build with this --store makes one")
     with LocalStore(path or default_store()) as store:
         store.remove_leftovers(discard)
         yield store

@@ -103,7 +103,21 @@ def test_stats_say_who_uses_the_store(project: Project, reeval: ReevalBuild, tmp
 
 @pytest.mark.parametrize("command", ["cache du", "cache stats"])
 def test_an_empty_store_has_nothing(reeval: ReevalBuild, command: str) -> None:
+    reeval.store.mkdir()
+
     shown = value(reeval, command)
 
     assert shown.get("phases", {}) == {}
     assert "Traceback" not in reeval(command).stderr
+
+
+@pytest.mark.parametrize("command", ["cache du", "cache stats", "cache verify", "cache gc --budget 1G"])
+def test_a_store_that_is_named_and_not_there_is_a_slip_and_is_not_made(
+    reeval: ReevalBuild, tmp_path: Path, command: str
+) -> None:
+    done = reeval(command, "--store", tmp_path / "stroe", code=2)
+
+    assert done.messages == [
+        f"reeval: there is no store at {tmp_path / 'stroe'} (the first build with this --store makes one)"
+    ]
+    assert not (tmp_path / "stroe").exists()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from reeval_build.stores.local import LocalStore
 from reeval_build.stores.local.fetched import fetched_in, remove_fetched
 from tests.support.index import opened_index
 
@@ -45,7 +46,7 @@ def gc(reeval: ReevalBuild, *arguments: str) -> Any:
 
 @pytest.mark.parametrize("make", [repository, archive])
 def test_what_was_fetched_stays_without_a_rule_and_goes_by_age_and_by_a_budget(reeval: ReevalBuild, make) -> None:
-    reeval("cache du")
+    LocalStore(reeval.store).close()
     old, new = make(reeval.store, "a", days=31), make(reeval.store, "b", days=29)
 
     assert gc(reeval)["fetched"] == 0
@@ -62,7 +63,7 @@ def test_what_was_fetched_stays_without_a_rule_and_goes_by_age_and_by_a_budget(r
 
 
 def test_what_was_not_used_for_longest_goes_first(reeval: ReevalBuild) -> None:
-    reeval("cache du")
+    LocalStore(reeval.store).close()
     index = sum(path.stat().st_size for path in reeval.store.glob("store.sqlite*"))
     made = [repository(reeval.store, name, size=10**6, days=days) for name, days in (("a", 3), ("b", 9), ("c", 6))]
 
@@ -72,7 +73,7 @@ def test_what_was_not_used_for_longest_goes_first(reeval: ReevalBuild) -> None:
 
 
 def test_which_version_has_which_archive_goes_by_age_only(reeval: ReevalBuild) -> None:
-    reeval("cache du")
+    LocalStore(reeval.store).close()
     known = reeval.store / "npm" / "known" / "k"
     known.parent.mkdir()
     known.write_bytes(b"{}")
@@ -88,7 +89,7 @@ def test_which_version_has_which_archive_goes_by_age_only(reeval: ReevalBuild) -
 def test_what_a_process_uses_stays(reeval: ReevalBuild, tmp_path: Path) -> None:
     from reeval_build.sources.git_cache import UsedDirectories  # noqa: PLC0415 - it loads libgit2
 
-    reeval("cache du")
+    LocalStore(reeval.store).close()
     home = repository(reeval.store, days=100)
     used = UsedDirectories()
     used.use(home)
@@ -102,7 +103,7 @@ def test_what_a_process_uses_stays(reeval: ReevalBuild, tmp_path: Path) -> None:
 
 
 def test_what_killed_processes_were_fetching_goes_after_a_day(reeval: ReevalBuild) -> None:
-    reeval("cache du")
+    LocalStore(reeval.store).close()
     left = [reeval.store / "git" / "tmpabc", reeval.store / "npm" / "incoming" / "x"]
     for directory in left:
         directory.mkdir(parents=True)
@@ -183,7 +184,7 @@ def test_what_host_files_were_goes_when_nobody_asked_for_long(project: Project, 
 
 
 def test_an_index_that_is_mostly_free_is_written_anew(reeval: ReevalBuild) -> None:
-    reeval("cache du")
+    LocalStore(reeval.store).close()
     with opened_index(reeval.store) as database:
         database.execute("CREATE TABLE large (data BLOB)")
         database.execute("INSERT INTO large VALUES (zeroblob(5000000))")
