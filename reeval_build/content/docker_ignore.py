@@ -97,6 +97,8 @@ def _read(data: bytes) -> list[_Pattern]:
             if not pattern:
                 raise BadPatternError(number, line.strip())
         pattern = _clean(pattern)
+        if puts_back and pattern == "/":
+            raise BadPatternError(number, line.strip())
         try:
             found.append(_Pattern(pattern, puts_back, re.compile(_expression(pattern), re.DOTALL)))
         except (ValueError, re.error) as error:

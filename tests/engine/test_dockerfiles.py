@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import attrs
 import pytest
 
-from tests.support.cli import ReevalBuild
+from tests.support.cli import ReevalBuild, assert_nothing_is_left, finish
 from tests.support.engine import PrivateEngine
 from tests.support.projects import Project
+from tests.support.waiting import wait_until
 
 if TYPE_CHECKING:
+    import subprocess
+
     import docker
 
     from tests.support.cli import Built
@@ -143,6 +148,7 @@ def test_the_rules_beside_a_dockerfile_count_in_place_of_those_of_the_directory(
     assert "/src/b\n" not in job.see("ls -d /src/*")
 
 
+@pytest.mark.conforms("76", "fault 7")
 def test_stages_arguments_and_other_images_are_what_they_are_locked_as(job: Job, client: docker.DockerClient) -> None:
     def tag(content: str) -> None:
         container = client.containers.create(job.engine.busybox, ["sh", "-c", f"echo {content} > /content"])
@@ -184,6 +190,7 @@ def test_from_nothing(job: Job) -> None:
     assert job.build().ran == []
 
 
+@pytest.mark.conforms("fault 32")
 def test_an_engine_that_lost_all_images_gets_them_from_the_store(job: Job, client: docker.DockerClient) -> None:
     job.dockerfile("FROM BUSYBOX\nENV A=b\nRUN echo kept > /kept\n")
     job.build()
@@ -223,3 +230,107 @@ def test_what_cannot_be_built_fails_its_cells_alone_with_what_its_builder_said(j
     assert said in built.stderr
     assert built.snapshots["other@fake"] is not None
     assert built.snapshots["base@fake"] is None
+
+
+def began(job: Job, text: str) -> subprocess.Popen[bytes]:
+    """A build that has come to what writes `text`."""
+    process = job.reeval.start("build")
+    logs = job.reeval.store / "logs"
+    wait_until(lambda: any(text in log.read_text() for log in logs.rglob("*") if log.is_file()))
+    return process
+
+
+def clients() -> list[str]:
+    """The commands of clients of Docker that build something of these tests."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            found.append(place.read_bytes().replace(b"\0", b" ").decode("utf-8", "replace"))
+    return [command for command in found if "--tag=reeval-build/building:" in command]
+
+
+SLOW: Final = "FROM BUSYBOX\nRUN echo first > /first\nRUN echo be''gun; sleep 300\n"
+
+
+@pytest.mark.conforms("fault 21", "fault 33")
+def test_what_a_killed_build_leaves_is_gone_after_the_next_one(job: Job) -> None:
+    job.dockerfile(SLOW)
+    process = began(job, "begun")
+
+    process.kill()
+    process.communicate()
+    wait_until(lambda: clients() == [])
+    job.dockerfile("FROM BUSYBOX\nRUN echo first > /first\n")
+    built = job.build()
+
+    assert "dockerfile" in built.phases("ran")
+    assert job.see("cat /first") == "first\n"
+    assert_nothing_is_left(job.reeval.store)
+
+
+def test_a_build_that_is_interrupted_ends_at_once_and_keeps_nothing(job: Job) -> None:
+    job.dockerfile(SLOW)
+    process = began(job, "begun")
+
+    process.send_signal(signal.SIGINT)
+    done = finish(process)
+
+    assert done.code == 130
+    assert clients() == []
+    assert_nothing_is_left(job.reeval.store)
+
+
+def test_doctor_finds_what_a_killed_build_left(job: Job, client: docker.DockerClient) -> None:
+    job.dockerfile(SLOW)
+    process = began(job, "begun")
+
+    process.kill()
+    process.communicate()
+    wait_until(lambda: clients() == [] and client.containers.list() == [])
+    said = job.reeval("doctor").stdout
+    job.reeval("doctor", "--fix")
+
+    assert "image reeval-build/building:" in said
+
+
+def test_buildkit_does_again_only_what_comes_after_an_edit(job: Job, client: docker.DockerClient) -> None:
+    if not shutil.which("docker", path=job.reeval.surroundings()["PATH"]):
+        pytest.skip("the other builder has no cache that lasts")
+    once = "RUN head -c 8 /dev/urandom | od > /once\n"
+    job.dockerfile(f"FROM BUSYBOX\n{once}")
+    job.build()
+    before = job.see("cat /once")
+
+    job.dockerfile(f"FROM BUSYBOX\n{once}RUN true\n")
+    again = job.build()
+
+    assert "dockerfile" in again.phases("ran")
+    assert job.see("cat /once") == before
+
+
+@pytest.mark.conforms("74")
+def test_one_dockerfile_at_two_places_is_built_once_and_is_not_looked_up_when_frozen(job: Job) -> None:
+    job.dockerfile("FROM BUSYBOX\nCOPY a /a\n", a="1")
+    shutil.copytree(job.project.directory / "image", job.project.directory / "copy")
+    text = (job.project.directory / "env.py").read_text()
+    again = text.replace("base", "other").replace("image/", "copy/").partition("other = ")[2]
+    job.project.write("env.py", f"{text}\nother = {again}")
+    refused = job.build("--frozen", code=2)
+
+    first = job.build()
+    frozen = job.build("--frozen")
+
+    assert "is not in reeval-build.lock" in refused.stderr
+    assert first.phases("ran").count("dockerfile") == 1
+    assert frozen.ran == []
+
+
+def test_a_link_out_of_the_context_is_refused_with_its_path(job: Job) -> None:
+    job.dockerfile("FROM BUSYBOX\nCOPY . /src\n")
+    (job.project.directory / "image/link").symlink_to("/etc/passwd")
+
+    built = job.build(code=3)
+
+    assert '/image/link"' in built.stderr or "link" in built.stderr.rpartition("image")[2]
+    job.project.write("image/.dockerignore", "link\n")
+    assert job.build().phases("ran").count("dockerfile") == 1

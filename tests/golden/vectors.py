@@ -11,14 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from reeval_build import EnvironmentSpec, canon, define_environment, mcp, plugin, skill, step
+from reeval_build.content.docker_ignore import DockerIgnore
 from reeval_build.content.inline_skill import write_inline_skill
 from reeval_build.content.plugins import find_plugin
 from reeval_build.digest import BLOB, DELTA, TREE, Digest
 from reeval_build.model.harness_recipes import HarnessRecipe
 from reeval_build.model.skills import InlineSkill
+from reeval_build.plan.dockerfiles import FromImage, ResolvedDockerfile
 from reeval_build.plan.graph import content_key
 from reeval_build.plan.harnesses import npm_install
-from reeval_build.plan.locks import LockedHarness
+from reeval_build.plan.locks import LockedHarness, LockedImage
 from reeval_build.plan.outputs import SnapshotOutput, StateOutput, TreeOutput, content_of
 from reeval_build.plan.resolution import (
     FetchedSource,
@@ -122,6 +124,7 @@ _EQUIPPED: Final[EnvironmentSpec] = {
     "mcp": {"crm": mcp.http("https://crm.example.com/mcp")},
 }
 _INSTALLED: Final[EnvironmentSpec] = {"sandbox": {"kind": "docker", "from": "node:24-bookworm"}}
+_BUILT: Final[EnvironmentSpec] = {"sandbox": {"kind": "docker", "dockerfile": "/image/Dockerfile"}}
 _RECIPE: Final = HarnessRecipe(kind="pi", package="pi", version="latest", smoke="pi --version")
 _LOCKED: Final = LockedHarness(package="pi", requested="latest", version="1.2.3", integrity=f"sha512-{'A' * 86}==")
 _BARE: Final[EnvironmentSpec] = {
@@ -170,6 +173,7 @@ def objects() -> Iterator[str]:
     identified = {
         f"the state of the base {_ONE.hex} alone": base_state.content,
         "that with the directory at srv/work, an empty one over root, and the delta": state.content,
+        "the state of the base with the environment A=b and C=": State(_ONE, env=("A=b", "C=")).content,
         "the output of a workspace of the base's digest": content_of(TreeOutput(workspace=_ONE)),
         "the output of a home of the base's digest": content_of(TreeOutput(home=_ONE)),
         "the output of the state of the base": content_of(StateOutput(state=base_state)),
@@ -194,6 +198,7 @@ def keys() -> Iterator[str]:
         yield from (f"{name}:", *(f"  {field} = {value!a}" for field, value in spec.items()))
     development = define_environment("development", _DEVELOPMENT)
     yield from ("equipped:", *(f"  {field} = {value!a}" for field, value in _EQUIPPED.items()))
+    yield from ("built:", *(f"  {field} = {value!a}" for field, value in _BUILT.items()))
     yield from ("installed, on pi:", *(f"  {field} = {value!a}" for field, value in _INSTALLED.items()))
     environments = (
         development,
@@ -207,6 +212,7 @@ def keys() -> Iterator[str]:
         *(cell(environment, harness) for environment in environments for harness in ("fake", "claude-code")),
         *(cell(equipped, harness) for harness in ("claude-code", "codex")),
         cell(define_environment("installed", _INSTALLED), "pi"),
+        cell(defined(_BUILT, "built", directory=Path("/"))),
         bases={"node:24-bookworm": base("the image"), None: base("nothing")},
         files={
             "/fixtures/agent.ts": host_file(b"export {}\n"),
@@ -215,6 +221,7 @@ def keys() -> Iterator[str]:
         skills=skills,
         plugins=plugins,
         harnesses={"pi": npm_install(_RECIPE, _LOCKED)},
+        dockerfiles={"/image/Dockerfile": _dockerfile()},
         variables=("A", "D"),
     )
     for node in graph.nodes.values():
@@ -230,6 +237,28 @@ def keys() -> Iterator[str]:
         yield from ("", f"cell {planned.cell.name}", f"  key      {planned.key.hex}")
         yield f"  snapshot {planned.snapshot.hex}"
         yield from (f"  start    {recipe.hex}" for recipe in planned.start)
+
+
+def _dockerfile() -> ResolvedDockerfile:
+    """A Dockerfile with an image of a registry, and one that has only one content."""
+    images = [
+        FromImage(
+            name=name,
+            named_platform=named,
+            content=base(name).identity,
+            platform="linux/arm64",
+            locked=None if digest is None else LockedImage(content=base(name).identity, digest=digest),
+        )
+        for name, named, digest in (("node:24", "linux/arm64", f"sha256:{'0' * 64}"), ("scratch", None, None))
+    ]
+    return ResolvedDockerfile(
+        path="/image/Dockerfile",
+        dockerfile=_ONE,
+        context=directory.tree_digest(_TREE),
+        images=tuple(images),
+        base=images[0],
+        selection=DockerIgnore(b""),
+    )
 
 
 def _resolved(

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import attrs
 import pytest
 
+from reeval_build.content.docker_ignore import DockerIgnore
 from reeval_build.digest import BLOB
+from reeval_build.execute import trees
 from reeval_build.sources.file_systems import TRUSTED, kind_of
 from reeval_build.sources.freshness import Freshness, row_of
 from reeval_build.sources.host_files import HostFileReader
@@ -17,6 +19,7 @@ from reeval_build.sources.limits import Limits
 from reeval_build.sources.local_place import LocalTreeError
 from reeval_build.sources.local_trees import LocalDirectories
 from reeval_build.stores.unread_stats import UnreadStats
+from reeval_build.tree.directory import walk
 from tests.sources.conftest import an_hour_later, knowing_nothing
 from tests.support.memory_store import MemoryObjects, MemoryStats
 
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
 
     from reeval_build.digest import Digest, Domain
     from reeval_build.ports.objects import Objects
+    from reeval_build.tree.directory import Entry
 
 NFS = 0x6969
 FIELDS = ["st_dev", "st_ino", "st_size", "st_mtime_ns", "st_ctime_ns", "st_mode"]
@@ -85,6 +89,31 @@ def test_files_are_read_once(objects: Objects, tree: Path) -> None:
     reads = Reads(objects, an_hour_later(MemoryStats()))
 
     assert [reads(tree), reads(tree)] == [EVERYTHING, []]
+
+
+def test_what_is_selected_is_known_apart_from_what_is_selected_differently(objects: Objects, tree: Path) -> None:
+    freshness = an_hour_later(MemoryStats())
+    (tree / ".git").mkdir()
+    rules = {text: DockerIgnore(text) for text in (b"b\n", b"d\n!d/e/a\n", b"d\n!d/x\n")}
+
+    def read(rule: bytes, *, batch: Watched) -> dict[bytes, Entry]:
+        directories = LocalDirectories(objects, freshness)
+        with objects.batch() as kept:
+            found = directories.read(str(tree), kept, selection=rules[rule])
+        assert directories.identify(str(tree), batch, selection=rules[rule]).tree == found
+        return {b"/".join(parts): entry for parts, entry in walk(found, trees.loader(objects))}
+
+    again = Watched()
+    found = {rule: [*read(rule, batch=again)] for rule in [*rules, *rules]}
+
+    assert found == {
+        b"b\n": [b".git", b"a", b"d", b"d/a", b"d/e", b"d/to", b"d/e/a"],
+        b"d\n!d/e/a\n": [b".git", b"a", b"b", b"d", b"d/e", b"d/e/a"],
+        b"d\n!d/x\n": [b".git", b"a", b"b"],
+    }
+    assert again.added == []
+    (tree / "d/x").write_bytes(b"new")
+    assert b"d/x" in read(b"d\n!d/x\n", batch=again)
 
 
 def test_only_what_changed_is_read(objects: Objects, tree: Path) -> None:

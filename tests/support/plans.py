@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from reeval_build.model.plugins import PluginSource
     from reeval_build.model.skills import SkillSource
     from reeval_build.model.spec import GitWorkspace
+    from reeval_build.plan.dockerfiles import ResolvedDockerfile
     from reeval_build.plan.graph import Graph, Node
     from reeval_build.plan.harnesses import HarnessInstall
     from reeval_build.plan.resolution import ResolvedPlugin, ResolvedSkills
@@ -53,6 +54,7 @@ def graph_of(
     skills: Mapping[SkillSource, ResolvedSkills | InfraError] | None = None,
     plugins: Mapping[tuple[PluginSource, str], ResolvedPlugin | InfraError] | None = None,
     harnesses: Mapping[str, HarnessInstall | InfraError] | None = None,
+    dockerfiles: Mapping[str, ResolvedDockerfile | InfraError] | None = None,
     variables: Collection[str] = (),
 ) -> Graph:
     """The graph of some cells; what is not said of an image, a repository or a host file follows from its name.
@@ -73,6 +75,7 @@ def graph_of(
             skills=skills or {},
             plugins=plugins or {},
             harnesses=harnesses or {},
+            dockerfiles=dockerfiles or {},
             variables=frozenset(variables),
         ),
     )

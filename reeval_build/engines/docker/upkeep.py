@@ -114,7 +114,7 @@ class EngineUpkeep:
 
 
 def _called(image: dict[str, Any]) -> str:
-    names: list[str] = [*(image["RepoTags"] or []), image["Id"]]
+    names: list[str] = [*(name for name in image["RepoTags"] or [] if name != "<none>:<none>"), image["Id"]]
     return names[0]
 
 

@@ -23,6 +23,13 @@ def test_equal_bases_and_deltas_are_one_content():
     assert State(BASE).on_top(PLACED).on_top(STEP).content == State(BASE, (PLACED, STEP)).content
 
 
+def test_what_is_put_on_a_state_and_what_it_lies_on_has_its_environment():
+    state = State(BASE, (PLACED,), env=("A=b",))
+
+    assert state.on_top(STEP) == State(BASE, (PLACED, STEP), env=("A=b",))
+    assert state.on_top(STEP).lowest(1) == state
+
+
 def test_the_times_of_a_step_are_no_part_of_a_state():
     later = StepDelta(delta=STEP.delta, times=ONE)
 
@@ -46,6 +53,10 @@ def test_states_that_differ_in_anything_else_are_different_contents():
         State(BASE, (PlacedTree(at=(b"wor", b"k"), tree=ONE, replaces=True),)),
         State(BASE, (PlacedTree(at=(b"wo", b"rk"), tree=ONE, replaces=True),)),
         State(BASE, (PlacedTree(at=(), tree=ONE, replaces=True),)),
+        State(BASE, env=()),
+        State(BASE, env=("A=b",)),
+        State(BASE, env=("A=b", "C=d")),
+        State(BASE, (STEP,), env=("A=b",)),
     ]
 
     assert all(one.content != other.content for one, other in combinations(states, 2))

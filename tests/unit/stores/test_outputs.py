@@ -21,6 +21,7 @@ states = st.builds(
         st.builds(PlacedTree, at=paths, tree=digests, replaces=st.booleans())
         | st.builds(StepDelta, delta=digests, times=digests)
     ).map(tuple),
+    st.none() | st.lists(st.text(max_size=5), max_size=3).map(tuple),
 )
 outputs = (
     st.builds(TreeOutput, workspace=st.none() | digests, home=st.none() | digests)
@@ -36,6 +37,12 @@ def test_what_was_written_is_read(output):
     assert read == output
     # Of a step's delta the times are no part of what is compared.
     assert output_text(read) == output_text(output)
+
+
+def test_a_state_with_the_environment_of_its_base_is_written_as_it_always_was():
+    written = json.loads(output_text(StateOutput(state=State(BLOB.digest(b"")))))
+
+    assert written["state"].keys() == {"base", "deltas"}
 
 
 def test_what_is_no_output_is_refused():
