@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
-from typing import ClassVar, Final
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, ClassVar, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # What moves a terminal's cursor, changes its colours or breaks a line.
 _CONTROLS: Final = re.compile("[\0-\x1f\x7f-\x9f\u2028\u2029]")
@@ -50,14 +55,30 @@ class InfraError(ReevalError):
     category: ClassVar[str] = "other"
 
 
+_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+_MAKE_ROOM: Final = "make room on its file system, in the store with: reeval-build cache gc --budget SIZE"
+
+
 class HostError(InfraError):
     """The host did not do what was asked of it: a disk is full, access is denied, a directory is gone."""
 
     def __init__(self, error: OSError) -> None:
         reason = error.strerror or str(error) or type(error).__name__
         path = os.fsdecode(error.filename) if isinstance(error.filename, bytes) else error.filename
-        super().__init__(reason if path is None else f"{path}: {reason}")
+        is_full = path is not None and error.errno in _FULL
+        super().__init__(reason if path is None else f"{path}: {reason}", hint=_MAKE_ROOM if is_full else None)
         self.error = error
+
+
+@contextmanager
+def filling(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Have an error that says that a disk is full say where that is, when all that it knows is a descriptor."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None and error.errno in _FULL:
+            error.filename = os.fspath(path)
+        raise
 
 
 class StopRequest(SystemExit):

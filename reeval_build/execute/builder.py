@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from reeval_build.digest import Digest
-from reeval_build.errors import CancelledError
+from reeval_build.errors import CancelledError, filling
 from reeval_build.execute.twins import placed_twins
 from reeval_build.plan.graph import content_key, work_key
 from reeval_build.plan.outputs import Output, content_of
@@ -111,7 +111,8 @@ class Builder:
             raise CancelledError
         log = context.logs / f"{log_name.hex}.log"
         began = time.monotonic()
-        done = perform(node.work, inputs, context, log)
+        with filling(context.logs):
+            done = perform(node.work, inputs, context, log)
         seconds = time.monotonic() - began
         is_private = isinstance(done, PrivateOutput)
         if isinstance(done, PrivateOutput):

@@ -109,7 +109,7 @@ def test_a_store_with_little_room_fails_in_a_sentence_wherever_it_ends(
 
     assert failed.messages
     for message in failed.messages:
-        assert any(reason in message for reason in ("No space left", "make room", "its output is in")), message
+        assert any(reason in message for reason in ("make room", "its output is in")), message
     ballast.unlink()
     assert_store_is_sound(reeval.store)
     assert reeval("run", "e1@fake", "--", "cat", "number").stdout.startswith("1\n")

@@ -69,10 +69,18 @@ def test_errors_that_end_a_run_differently_are_told_apart_by_their_class():
 @pytest.mark.parametrize(
     ("path", "message"),
     [
-        (b"/store/caf\xc3\xa9", "/store/caf\u00e9: No space left on device"),
-        ("/store/a", "/store/a: No space left on device"),
-        (None, "No space left on device"),
+        (b"/store/caf\xc3\xa9", "/store/caf\u00e9: Permission denied"),
+        ("/store/a", "/store/a: Permission denied"),
+        (None, "Permission denied"),
     ],
 )
 def test_what_the_system_says_has_the_path_as_text(path, message):
-    assert str(HostError(OSError(28, "No space left on device", path))) == message
+    assert str(HostError(PermissionError(13, "Permission denied", path))) == message
+
+
+def test_of_a_full_disk_it_is_said_where_it_is_and_how_to_get_room():
+    assert str(HostError(OSError(28, "No space left on device", "/store/a"))) == (
+        "/store/a: No space left on device"
+        " (make room on its file system, in the store with: reeval-build cache gc --budget SIZE)"
+    )
+    assert str(HostError(OSError(28, "No space left on device"))) == "No space left on device"

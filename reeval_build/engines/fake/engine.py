@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from reeval_build import canon
 from reeval_build.digest import Domain
+from reeval_build.errors import filling
 from reeval_build.model.start_options import UNLIMITED
 from reeval_build.plan.locks import ANY
 from reeval_build.plan.resolution import Base
@@ -94,7 +95,8 @@ class FakeEngine:
         directory = Path(tempfile.mkdtemp(prefix="fake-", dir=above)).resolve()
         try:
             (directory / _TEMPORARY).mkdir(mode=0o755)
-            restored = restore(state, os.fsencode(directory), _PLACES, self._objects)
+            with filling(directory):
+                restored = restore(state, os.fsencode(directory), _PLACES, self._objects)
             yield FakeSandbox(directory, restored, cancel)
         finally:
             remove(directory)
