@@ -17,6 +17,7 @@ from reeval_build.digest import BLOB
 from reeval_build.errors import InfraError, PlanError
 from reeval_build.execute import trees
 from reeval_build.execute.failures import DockerfileFailedError, DockerfileTimeoutError
+from reeval_build.model.platforms import is_same_platform
 from reeval_build.model.spec import DockerSandbox
 from reeval_build.plan.dockerfiles import FromImage, ResolvedDockerfile, called
 from reeval_build.plan.outputs import StateOutput
@@ -138,7 +139,7 @@ def _host_file(path: str, context: Context) -> tuple[bytes, Digest]:
     try:
         found = context.host_files.read(path)
     except InfraError as error:
-        raise BadDockerfileError(path, error.message, hint=error.hint) from error
+        raise BadDockerfileError(path, error.message.replace(f'file("{path}")', "it"), hint=error.hint) from error
     if found.size > _MOST_BYTES:
         raise BadDockerfileError(path, f"it has {found.size:,} bytes, more than the {_MOST_BYTES:,} that are read")
     return context.objects.read(BLOB, found.digest), found.digest
@@ -194,7 +195,7 @@ def build_dockerfile(work: DockerfileWork, context: Context, log: Path) -> State
         dockerfile=dockerfile,
         context=work.context,
         images={ImageUse(name=one.name, platform=one.named_platform): one for one in work.images},
-        platform=None if work.platform == own else work.platform,
+        platform=None if is_same_platform(work.platform, own) else work.platform,
     )
     with log.open("wb") as output:
         try:

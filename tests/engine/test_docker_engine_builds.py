@@ -139,6 +139,15 @@ def test_a_build_ends_at_its_limit_and_when_the_run_is_told_to_stop(bench: Bench
         bench.build("FROM BUSYBOX\nRUN sleep 301\n", cancel=stop)
 
 
+def test_a_trigger_of_an_image_that_names_another_one_is_refused(bench: Bench, client: docker.DockerClient) -> None:
+    made = client.containers.create(bench.image, ["true"])
+    made.commit("reeval-build-test/trigger", "1", changes="ONBUILD COPY --from=moving:1 /a /b")
+    made.remove()
+
+    with pytest.raises(BuildFailedError, match="names an image that nothing locks"):
+        bench.build("FROM reeval-build-test/trigger:1\n")
+
+
 def test_what_fails_says_why(bench: Bench) -> None:
     with pytest.raises(BuildFailedError, match=r"exit code: 9|returned a non-zero code: 9"):
         bench.build("FROM BUSYBOX\nRUN exit 9\n")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 import attrs
 import pytest
 
+from tests.engine.test_lock import forget_images, publish
 from tests.support.cli import ReevalBuild, assert_nothing_is_left, finish
 from tests.support.engine import PrivateEngine
 from tests.support.projects import Project
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     import docker
 
-    from tests.support.cli import Built
+from tests.support.cli import Built
 
 DEBIANS_CLIENT: Final = Path("/usr/bin/docker")
 
@@ -74,11 +75,15 @@ def job(engine: PrivateEngine, project: Project, tmp_path: Path, request: pytest
 @pytest.fixture(autouse=True)
 def nothing_is_left(client: docker.DockerClient) -> object:
     """No test leaves an image or a container of a build behind."""
+    before = [one["Id"] for one in client.api.images(all=True)]
     yield
     assert client.containers.list(all=True) == []
     left = client.api.images(all=True, filters={"label": "reeval-build.owner"})
     assert left == []
-    assert [one for one in client.api.images(all=True) if not one["RepoTags"] and not one["Labels"]] == []
+    images = client.api.images(all=True)
+    assert [one for one in images if not one["RepoTags"] and not one["RepoDigests"] and not one["Labels"]] == []
+    nameless = [one["Id"] for one in images if "<none>:<none>" in (one["RepoTags"] or ())]
+    assert [one for one in nameless if one not in before] == []
 
 
 def test_an_image_is_built_once_with_what_its_dockerfile_says(job: Job) -> None:
@@ -154,7 +159,9 @@ def test_stages_arguments_and_other_images_are_what_they_are_locked_as(job: Job,
         container = client.containers.create(job.engine.busybox, ["sh", "-c", f"echo {content} > /content"])
         container.start()
         container.wait()
-        container.commit("reeval-build-test/tool", "1", changes="WORKDIR /tool")
+        # A name that stays, so that none of ours is without.
+        container.commit("reeval-build-test/tool", content, changes="WORKDIR /tool")
+        client.api.tag(f"reeval-build-test/tool:{content}", "reeval-build-test/tool", "1", force=True)
         container.remove()
 
     tag("old")
@@ -294,8 +301,7 @@ def test_doctor_finds_what_a_killed_build_left(job: Job, client: docker.DockerCl
 
 
 def test_buildkit_does_again_only_what_comes_after_an_edit(job: Job, client: docker.DockerClient) -> None:
-    if not shutil.which("docker", path=job.reeval.surroundings()["PATH"]):
-        pytest.skip("the other builder has no cache that lasts")
+    has_cache = shutil.which("docker", path=job.reeval.surroundings()["PATH"]) is not None
     once = "RUN head -c 8 /dev/urandom | od > /once\n"
     job.dockerfile(f"FROM BUSYBOX\n{once}")
     job.build()
@@ -305,7 +311,8 @@ def test_buildkit_does_again_only_what_comes_after_an_edit(job: Job, client: doc
     again = job.build()
 
     assert "dockerfile" in again.phases("ran")
-    assert job.see("cat /once") == before
+    # The other builder has no cache that lasts.
+    assert (job.see("cat /once") == before) is has_cache
 
 
 @pytest.mark.conforms("74")
@@ -323,6 +330,31 @@ def test_one_dockerfile_at_two_places_is_built_once_and_is_not_looked_up_when_fr
     assert "is not in reeval-build.lock" in refused.stderr
     assert first.phases("ran").count("dockerfile") == 1
     assert frozen.ran == []
+
+
+@pytest.mark.conforms("fault 7")
+def test_an_image_of_a_registry_is_pulled_as_it_is_locked(job: Job, client: docker.DockerClient) -> None:
+    name = publish(client, job.engine, "built-on", "old")
+    job.dockerfile(f"FROM {name}\nRUN cp /content /copy\n")
+    job.build()
+    publish(client, job.engine, "built-on", "new")
+    forget_images(client, job.engine)
+
+    nothing = job.build()
+    assert client.images.list() == []
+    job.dockerfile(f"FROM {name}\nRUN cat /content /content > /copy\n")
+    job.build()
+
+    assert nothing.ran == []
+    assert job.see("cat /copy") == "old\nold\n"
+
+
+def test_a_dockerfile_that_is_not_there_fails_its_cells(job: Job) -> None:
+    built = job.build(code=3)
+
+    assert '/image/Dockerfile" cannot be built: it does not exist (check its spelling)' in built.stderr
+    job.reeval.names_store = False
+    assert "image/Dockerfile" in job.reeval("lock check", code=3).stderr
 
 
 def test_a_link_out_of_the_context_is_refused_with_its_path(job: Job) -> None:
