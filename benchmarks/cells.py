@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import random
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,6 +49,7 @@ class Cells:
     count: int
     image: str | None = None
     engine: str | None = None
+    store: str = "store"
 
     def make(self) -> Cells:
         """Write all of it, and a Dockerfile for an image of one of them."""
@@ -74,32 +74,35 @@ class Cells:
 
     def build(self) -> None:
         """Build every cell."""
-        self._run("build", "--json")
+        self._build()
 
     def build_nothing(self) -> None:
         """Build every cell, all of which are built."""
-        summary = json.loads(self._run("build", "--json"))["summary"]
+        summary = json.loads(self._build())["summary"]
         if summary["ran"]:
             raise RuntimeError(f"a build with nothing to do ran {summary['ran']} nodes")
 
     def plan(self) -> None:
         """Plan every cell."""
-        self._run("graph", "--format=json")
+        self.run(*self._arguments("graph", "--format=json"))
 
     def importing(self) -> Command:
         """Import what a build of every cell does, all of which are built."""
         arguments = self.installation.importing(self._arguments("build", "--json"), self.directory, self._environment())
         return Command(arguments, self.directory, self._environment())
 
-    def _run(self, *arguments: str) -> str:
-        command = [self.installation.program, *self._arguments(*arguments)]
-        return Command(command, self.directory, self._environment()).run()
+    def run(self, *arguments: str) -> str:
+        """Run the program, and give what it prints."""
+        return Command([self.installation.program, *arguments], self.directory, self._environment()).run()
+
+    def _build(self) -> str:
+        return self.run(*self._arguments("build", "--json"))
 
     def _arguments(self, command: str, *options: str) -> list[str]:
         return [command, "environments.py", *(f"--harness={harness}" for harness in _HARNESSES), *options]
 
     def _environment(self) -> dict[str, str]:
-        env = {**clean_environment(), "REEVAL_BUILD_HOME": str(self.directory / "store")}
+        env = {**clean_environment(), "REEVAL_BUILD_HOME": str(self.directory / self.store)}
         return env | {"DOCKER_HOST": self.engine} if self.engine else env
 
 
@@ -111,7 +114,7 @@ def compare_builds(installation: Installation, docker: Docker, directory: Path, 
         cells.directory.mkdir()
         cells.make().build()
         found.append((kind, cells))
-    peer = partial(_build_image, docker, directory / "cells-docker")
+    peer = image_builder(docker, directory / "cells-docker")
     peer()
     return [_compare_build(kind, cells, peer, rounds) for kind, cells in found]
 
@@ -141,7 +144,12 @@ def compare_plans(installation: Installation, directory: Path, *, rounds: int) -
     return Comparison(question=question, ours=ours, peers=[theirs], goal_s=_PLAN_S)
 
 
-def _build_image(docker: Docker, directory: Path) -> None:
+def image_builder(docker: Docker, directory: Path) -> Callable[..., object]:
+    """What builds the Dockerfile in `directory` with BuildKit, with the options it is given."""
     settings = {"DOCKER_CONFIG": str(directory / "client"), "DOCKER_BUILDKIT": "1", "DOCKER_HOST": docker.url}
-    command = [docker.client, "build", "--quiet", "--tag=benchmark-cells", "."]
-    Command(command, directory, {**os.environ, **settings}).run()
+
+    def build(*options: str) -> str:
+        command = [docker.client, "build", "--quiet", "--tag=benchmark-cells", *options, "."]
+        return Command(command, directory, {**os.environ, **settings}).run()
+
+    return build

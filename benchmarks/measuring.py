@@ -6,6 +6,7 @@ import statistics
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -89,12 +90,17 @@ def seconds_of(work: Callable[[], object]) -> float:
     return time.perf_counter() - began
 
 
-def take_turns(things: Mapping[str, Callable[[], object]], *, rounds: int) -> list[Times]:
-    """The times of several things, one after the other in each round, so that all see the same machine."""
+def times_of(things: Mapping[str, Callable[[], float]], *, rounds: int) -> list[Times]:
+    """What several things say that they took, one after the other in each round."""
     seconds: dict[str, list[float]] = {name: [] for name in things}
-    for work in things.values():
-        work()
     for _ in range(rounds):
         for name, work in things.items():
-            seconds[name].append(seconds_of(work))
+            seconds[name].append(work())
     return [Times(name, taken) for name, taken in seconds.items()]
+
+
+def take_turns(things: Mapping[str, Callable[[], object]], *, rounds: int) -> list[Times]:
+    """The times of several things, one after the other in each round, so that all see the same machine."""
+    for work in things.values():
+        work()
+    return times_of({name: partial(seconds_of, work) for name, work in things.items()}, rounds=rounds)

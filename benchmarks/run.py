@@ -24,6 +24,7 @@ import machine
 import noop
 import report
 import startup
+import states
 import steps
 import storing
 from engines import NoDockerError, docker
@@ -53,6 +54,7 @@ ON_DOCKER: dict[str, Callable[[Installation, Docker, Path, int | None], Iterable
         noop.compare_on_docker(program, engine, at, rounds=rounds or 20)
     ],
     "cells": lambda program, engine, at, rounds: cells.compare_builds(program, engine, at, rounds=rounds or 10),
+    "states": lambda program, engine, at, rounds: states.compare(program, engine, at, rounds=rounds or 3),
     "builds": lambda program, engine, at, rounds: builds.compare(program, engine, at, rounds=rounds or 3),
 }
 BASELINE = Path(__file__).with_name("baseline.json")
