@@ -13,6 +13,7 @@ from reeval_build.engines.docker.archive import StateImage, docker_archive
 from reeval_build.engines.docker.connection import EngineRefusalError, one_line
 from reeval_build.engines.docker.containers import OWNER_LABEL
 from reeval_build.engines.docker.layers import written
+from reeval_build.engines.docker.siblings import labels_of, nearest_sibling
 from reeval_build.engines.owner import current_owner
 from reeval_build.errors import CancelledError, InfraError
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from reeval_build.engines.docker.base_image import BaseImage
     from reeval_build.engines.docker.bases import BaseImages
     from reeval_build.engines.docker.connection import Connection
+    from reeval_build.engines.docker.siblings import Sibling
     from reeval_build.ports.engine import Cancellation
     from reeval_build.ports.objects import Objects
     from reeval_build.state.state import State
@@ -143,23 +145,56 @@ class StateImages:
         return made.image_id
 
     def _load(self, state: State, base: BaseImage, start: _Found, cancel: Cancellation) -> None:
+        first = max(start.deltas, 0)
+        sibling = self._sibling(state, first)
+        lower = start.layers if sibling is None else sibling.layers
         with ExitStack() as open_layers:
             new = [
-                open_layers.enter_context(written(delta, self._objects, scratch=self._scratch))
-                for delta in state.deltas[max(start.deltas, 0) :]
+                open_layers.enter_context(
+                    written(
+                        delta,
+                        self._objects,
+                        scratch=self._scratch,
+                        over=sibling.tree if sibling is not None and number == 0 else None,
+                    )
+                )
+                for number, delta in enumerate(state.deltas[first:])
             ]
-            layers = (*start.layers, *(layer.diff_id for layer in new))
-            states = [state.lowest(count) for count in range(start.deltas + 1, len(state.deltas) + 1)]
-            images = [
-                _image(each, base, layers[: len(base.layers) + len(each.deltas)], is_private=self._is_private(each))
-                for each in states
-            ]
+            images = [] if start.deltas >= 0 else [self._image(state.lowest(0), base, base.layers, 0)]
+            for count in range(1, len(new) + 1):
+                layers = (*lower, *(layer.diff_id for layer in new[:count]))
+                changes = sibling.changes + 1 if sibling is not None and count == 1 else 0
+                images.append(self._image(state.lowest(first + count), base, layers, changes))
             with self._connection.asked_to("load a state"):
                 archive = _until(cancel, docker_archive(images, new))
                 events = list(self._connection.patient.load_image(archive))  # type: ignore[no-untyped-call]
         for event in events:
             if "error" in event:
                 raise EngineRefusalError("load a state", one_line(event["error"]))
+
+    def _sibling(self, state: State, first: int) -> Sibling | None:
+        """What has, in place of the delta number `first`, a tree that is like it."""
+        if first == len(state.deltas):
+            return None
+        lowest = state.lowest(first + 1)
+        sibling = nearest_sibling(
+            lowest, self._connection, self._objects, state_label=STATE_LABEL, required={FORMAT_LABEL: _FORMAT}
+        )
+        if sibling is None or len(sibling.layers) + len(state.deltas) - first > _MAX_LAYERS:
+            return None
+        return sibling
+
+    def _image(self, state: State, base: BaseImage, layers: tuple[str, ...], changes: int) -> StateImage:
+        owner = {OWNER_LABEL: current_owner()} if self._is_private(state) else {}
+        return StateImage(
+            name=_name(state),
+            operating_system=base.operating_system,
+            architecture=base.architecture,
+            variant=base.variant,
+            env=base.env if state.env is None else state.env,
+            labels=_labels(state) | labels_of(state, changes) | owner,
+            layers=layers,
+        )
 
     def _missing(self, state: State) -> Iterable[State]:
         start = self._nearest(state)
@@ -191,18 +226,6 @@ class StateImages:
 
 def _name(state: State) -> str:
     return f"{REPOSITORY}:{state.restored.hex}"
-
-
-def _image(state: State, base: BaseImage, layers: tuple[str, ...], *, is_private: bool) -> StateImage:
-    return StateImage(
-        name=_name(state),
-        operating_system=base.operating_system,
-        architecture=base.architecture,
-        variant=base.variant,
-        env=base.env if state.env is None else state.env,
-        labels=_labels(state) | ({OWNER_LABEL: current_owner()} if is_private else {}),
-        layers=layers,
-    )
 
 
 def _labels(state: State) -> dict[str, str]:

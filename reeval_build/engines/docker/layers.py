@@ -13,7 +13,7 @@ import attrs
 from reeval_build.digest import BLOB, DELTA, TREE
 from reeval_build.errors import InfraError
 from reeval_build.state.delta import DeltaEntry, DeltaKind, decode
-from reeval_build.state.placed import placed_entries
+from reeval_build.state.placed import changed_entries, placed_entries
 from reeval_build.state.state import PlacedTree
 from reeval_build.tree import directory
 
@@ -68,18 +68,16 @@ class Layer:
 
 
 @contextmanager
-def written(delta: Delta, objects: Objects, *, scratch: Path) -> Iterator[Layer]:
+def written(delta: Delta, objects: Objects, *, scratch: Path, over: Digest | None = None) -> Iterator[Layer]:
     """The layer of a delta, gone when the block ends.
+
+    `over` is the tree that is below the layer where a placed tree is to be: then only what changes is written.
 
     Raises:
         LostObjectError: when the store lacks a piece of it.
         ScratchError: when it cannot be written.
     """
-    entries = (
-        placed_entries(delta, lambda digest: directory.decode(objects.read(TREE, digest)))
-        if isinstance(delta, PlacedTree)
-        else load_entries(delta.delta, delta.times, objects)
-    )
+    entries = _entries(delta, over, objects)
     with ExitStack() as open_files:
         try:
             stream = open_files.enter_context(tempfile.TemporaryFile(dir=scratch))
@@ -90,6 +88,16 @@ def written(delta: Delta, objects: Objects, *, scratch: Path) -> Iterator[Layer]
         except OSError as error:
             raise ScratchError(scratch, error) from error
         yield Layer(diff_id=f"sha256:{tar.sha256.hexdigest()}", size=tar.size, stream=stream)
+
+
+def _entries(delta: Delta, over: Digest | None, objects: Objects) -> Iterable[DeltaEntry]:
+    if not isinstance(delta, PlacedTree):
+        return load_entries(delta.delta, delta.times, objects)
+
+    def load(tree: Digest) -> directory.Directory:
+        return directory.decode(objects.read(TREE, tree))
+
+    return placed_entries(delta, load) if over is None else changed_entries(over, delta, load)
 
 
 def load_entries(delta: Digest, times: Digest, objects: Objects) -> tuple[DeltaEntry, ...]:
