@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from reeval_build.content.facts import LateFacts, NoFacts
 from reeval_build.execute.context import Context
 from reeval_build.stores.layered import LayeredObjects
 from reeval_build.stores.private import PrivateObjects
@@ -59,12 +60,14 @@ class Host:
 
         freshness = Freshness(UnreadStats(store.stats) if rehash else store.stats)
         self.facts: Facts = UnreadFacts(store.facts) if rehash else store.facts
+        self.trees_read = LateFacts(self.facts)
         self.files = HostFileReader(store.objects, freshness)
         self.trees = LocalDirectories(store.objects, freshness)
 
     def close(self) -> None:
         """Remember."""
         self.files.close()
+        self.trees_read.close()
 
 
 def compose(
@@ -86,7 +89,7 @@ def compose(
         engines=engines,
         locks=locks,
         harnesses=harnesses,
-        git=_LazyGit(store, cancel),
+        git=_LazyGit(store, host.trees_read, shelf.objects, cancel),
         host_files=host.files,
         packages=_LazyPackages(store, cancel),
         local_trees=host.trees,
@@ -191,8 +194,10 @@ def packages_now() -> Iterator[Packages]:
 class _LazyGit:
     """Reads git repositories with a library that is loaded when the first one is read."""
 
-    def __init__(self, store: LocalStore, cancel: Cancellation) -> None:
+    def __init__(self, store: LocalStore, facts: Facts, objects: Objects, cancel: Cancellation) -> None:
         self._store = store
+        self._facts: Facts = facts
+        self._objects = objects
         self._cancel = cancel
         self._made: GitTrees | None = None
         self._guard = threading.Lock()
@@ -205,6 +210,13 @@ class _LazyGit:
         """See `ports.sources.GitTrees.read`."""
         return self._noting(workspace, self._git.read(workspace, resolved, batch))
 
+    def distrust(self) -> None:
+        """See `ports.sources.GitTrees.distrust`."""
+        with self._guard:
+            self._facts = NoFacts()
+            if self._made is not None:
+                self._made.distrust()
+
     def _noting(self, workspace: GitWorkspace, result: Result) -> Result:
         """`result`, after which more may be in the store than was tallied."""
         if not workspace.url.startswith(("/", "file:")):
@@ -216,8 +228,10 @@ class _LazyGit:
         with self._guard:
             if self._made is None:
                 from reeval_build.sources.git import GitRepositories
+                from reeval_build.sources.git_known import KnownTrees
 
-                self._made = GitRepositories(self._store.git, cancel=self._cancel)
+                known = KnownTrees(self._facts, self._objects.present_trees)
+                self._made = GitRepositories(self._store.git, cancel=self._cancel, known=known)
             return self._made
 
 

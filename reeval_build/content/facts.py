@@ -37,6 +37,27 @@ class Facts(Protocol):
         """Remember facts."""
 
 
+class LateFacts:
+    """See `Facts`: remembers all that it is told at its end, when the objects that facts are about are kept."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+        self._told: list[Fact] = []
+
+    def known(self, questions: Iterable[Digest], /) -> Mapping[Digest, bytes]:
+        """The answers to those questions that were known before."""
+        return self._facts.known(questions)
+
+    def keep(self, facts: Iterable[Fact], /) -> None:
+        """Remember facts later."""
+        self._told.extend(facts)
+
+    def close(self) -> None:
+        """Remember them."""
+        self._facts.keep(self._told)
+        self._told.clear()
+
+
 class NoFacts:
     """See `Facts`: knows nothing, and remembers nothing."""
 
@@ -48,6 +69,9 @@ class NoFacts:
         """Do nothing."""
 
 
-def question(domain: Domain, about: Digest, *more: canon.Value) -> Digest:
-    """Names a question about an object. Another version of this program asks another one, for its rules may differ."""
+def question(domain: Domain, about: canon.Value, *more: canon.Value) -> Digest:
+    """Names a question about an object, or about what an object is made of.
+
+    Another version of this program asks another one, for its rules may differ.
+    """
     return domain.digest(canon.encode([__version__, about, *more]))

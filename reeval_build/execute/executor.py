@@ -155,7 +155,7 @@ class _Run:
     def _is_usable(self, record: Record) -> bool:
         lost = is_whole(record.output, self._context.objects)
         if lost is not None:
-            self._listen(ObjectLost(digest=lost.digest, problem=str(lost)))
+            self._note_loss(lost)
             self._context.records.forget(record.key)
         return lost is None
 
@@ -222,6 +222,10 @@ class _Run:
             )
             self._end(recipe, result)
 
+    def _note_loss(self, lost: LostObjectError) -> None:
+        self._context.git.distrust()
+        self._listen(ObjectLost(digest=lost.digest, problem=str(lost)))
+
     def _repair(self, recipe: Digest, lost: LostObjectError, seconds: float) -> None:
         """Drop what an object is missing from, and build it and `recipe` again.
 
@@ -232,7 +236,7 @@ class _Run:
         if self._repairs[recipe, lost.digest] > _REPAIRS:
             self._fail(recipe, lost, seconds)
             return
-        self._listen(ObjectLost(digest=lost.digest, problem=str(lost)))
+        self._note_loss(lost)
         known = self._given(self._graph.above(recipe))
         whole = {
             name: record for name, record in known.items() if is_whole(record.output, self._context.objects) is None

@@ -38,4 +38,5 @@ def whole(fetched: FetchedSource, context: Context, read: Callable[[FetchedSourc
         return read(fetched)
     except LostObjectError:
         forget_source(fetched.source, context)
+        context.git.distrust()
         return read(fetch_source(fetched.source.request, context, lost=True))

@@ -132,11 +132,11 @@ def _files_below(directory: Path) -> Iterator[Path]:
             for name in directories
             if not name.startswith(".")
             and name not in _SKIPPED_DIRECTORIES
-            and not (Path(above) / name / "pyvenv.cfg").exists()
+            and not os.path.exists(os.path.join(above, name, "pyvenv.cfg"))  # noqa: PTH110, PTH118 - of many
         ]
-        for name in names:
+        for name in [name for name in names if name.endswith(".py")]:
             file = Path(above) / name
-            if name.endswith(".py") and file.is_file() and (_IMPORTS_US.search(_read(file)) or _is_eval_file(file)):
+            if file.is_file() and (_IMPORTS_US.search(_read(file)) or _is_eval_file(file)):
                 yield file
 
 

@@ -41,6 +41,9 @@ class GitTrees(Protocol):
             InfraError: when an object is missing, or a path or link of the tree is refused; names the path.
         """
 
+    def distrust(self) -> None:
+        """Read every object from now on: the store has lost something below a directory that it has."""
+
 
 class HostFiles(Protocol):
     """Reads files of the host; safe to use from several threads."""

@@ -8,13 +8,16 @@ from urllib.parse import unquote, urlsplit
 
 import attrs
 
+from reeval_build.digest import TREE
 from reeval_build.plan.resolution import ResolvedTree
 from reeval_build.sources.git_cache import FetchedRepository, UsedDirectories
 from reeval_build.sources.git_init import read_with_git
+from reeval_build.sources.git_known import KnownTrees
 from reeval_build.sources.git_limits import GENEROUS, GitLimits
 from reeval_build.sources.git_objects import GitObjects
 from reeval_build.sources.git_refs import HEAD, warnings
 from reeval_build.sources.git_tree import TreeReader
+from reeval_build.tree.directory import encode
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,6 +49,7 @@ class GitRepositories:
         timeout_s: for how long a host may keep silent. It holds for the whole process: libgit2 has one such setting.
         limits: how much may be in a repository.
         cancel: ends a fetch when it is set, unless the host is silent: then its time must be over.
+        known: which trees are not read again, for the store has them.
     """
 
     def __init__(
@@ -55,11 +59,13 @@ class GitRepositories:
         timeout_s: float = _TIMEOUT_S,
         limits: GitLimits = GENEROUS,
         cancel: Cancellation | None = None,
+        known: KnownTrees | None = None,
     ) -> None:
         self._cache = cache
         self._timeout_s = timeout_s
         self._limits = limits
         self._cancel = cancel
+        self._known = KnownTrees() if known is None else known
         self._used = UsedDirectories()
         self._tips: dict[tuple[str, str], _Tip] = {}
 
@@ -92,10 +98,16 @@ class GitRepositories:
             path = fetched.path
         objects = self._objects(workspace, path)
         tree = bytes.fromhex(resolved.tree)
-        reader = TreeReader(objects, batch)
         if workspace.init:
-            return reader.keep(read_with_git(objects, tree, batch, scratch=self._cache))
-        return reader.keep(reader.read(tree))
+            return batch.add(TREE, encode(read_with_git(objects, tree, batch, scratch=self._cache)))
+        reader = TreeReader(objects, batch, known=self._known)
+        digest = reader.keep(reader.read(tree))
+        reader.remember()
+        return digest
+
+    def distrust(self) -> None:
+        """See `ports.sources.GitTrees.distrust`."""
+        self._known = KnownTrees()
 
     def _fetched(self, workspace: GitWorkspace) -> FetchedRepository:
         return FetchedRepository(

@@ -10,14 +10,16 @@ from pygit2.enums import ObjectType
 from reeval_build.digest import BLOB, TREE, Digest
 from reeval_build.paths import PathError, check_link, check_name, display
 from reeval_build.sources.git_errors import HugeRepositoryError, RefusedTreeError
+from reeval_build.sources.git_known import KnownTree, KnownTrees
 from reeval_build.sources.git_pack import GITLINK
-from reeval_build.tree.directory import EMPTY, Directory, Entry, Kind, encode
+from reeval_build.tree.directory import EMPTY, Directory, Entry, encode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from reeval_build.paths import Parts
     from reeval_build.ports.objects import Batch
+    from reeval_build.sources.git_known import Place
     from reeval_build.sources.git_objects import GitEntry, GitObjects
     from reeval_build.sources.git_pack import PackWriter
 
@@ -28,15 +30,17 @@ _MAX_DEPTH: Final = 255
 class TreeReader:
     """Reads one git tree into a batch, and into a pack when there is to be a `.git`."""
 
-    def __init__(self, objects: GitObjects, batch: Batch, pack: PackWriter | None = None) -> None:
+    def __init__(
+        self, objects: GitObjects, batch: Batch, pack: PackWriter | None = None, *, known: KnownTrees | None = None
+    ) -> None:
         self._objects = objects
         self._batch = batch
         self._pack = pack
+        self._known = KnownTrees() if known is None else known
         self._blobs: dict[bytes, tuple[Digest, int]] = {}
         # By depth too: whether a link leaves the tree depends on how deep it is.
-        self._trees: dict[tuple[bytes, int], Digest] = {}
-        # How many entries and bytes are below each.
-        self._amounts: dict[tuple[bytes, int], tuple[int, int]] = {}
+        self._trees: dict[Place, KnownTree] = {}
+        self._read: dict[Place, KnownTree] = {}
 
     def read(self, tree: bytes, parts: Parts = ()) -> Directory:
         """The directory that a git tree is; `parts` is where it is.
@@ -46,22 +50,37 @@ class TreeReader:
             RefusedTreeError: naming the path of an entry that must not be placed.
             HugeRepositoryError: when there is more in the tree than the limits of the objects allow.
         """
+        directory, _entries, _size = self._read_directory(tree, parts)
+        return directory
+
+    def remember(self) -> None:
+        """Have what was read known."""
+        self._known.keep(self._read.items())
+
+    def _read_directory(self, tree: bytes, parts: Parts) -> tuple[Directory, int, int]:
         directory: Directory = {}
         entries = size = 0
-        for item in self._objects.tree(tree):
+        items = self._objects.tree(tree)
+        self._look_up([(item.object_id, len(parts) + 1) for item in items if item.kind == stat.S_IFDIR])
+        for item in items:
             below = (*parts, item.name)
             try:
                 entry = directory[_check(below, directory)] = self._entry(below, item)
             except PathError as error:
                 raise RefusedTreeError(self._objects.workspace, b"/".join(below), error.reason) from error
-            # A submodule is not among those that were read.
-            more = self._amounts.get((item.object_id, len(below)), (0, 0)) if entry.kind is Kind.DIRECTORY else (0, 0)
-            entries, size = entries + 1 + more[0], size + entry.size + more[1]
+            entries, size = entries + 1, size + entry.size
+            if item.kind == stat.S_IFDIR:
+                inner = self._trees[item.object_id, len(below)]
+                entries, size = entries + inner.entries, size + inner.size
             self._check_amount(entries, size, below)
-        self._amounts[tree, len(parts)] = entries, size
         if self._pack is not None:
             self._pack.add(ObjectType.TREE, tree, self._objects.read(tree, ObjectType.TREE))
-        return directory
+        return directory, entries, size
+
+    def _look_up(self, places: list[Place]) -> None:
+        """Find out which are in the store. A pack needs the objects of all."""
+        if self._pack is None:
+            self._trees.update(self._known.find([place for place in places if place not in self._trees]))
 
     def keep(self, directory: Directory) -> Digest:
         """Add a directory to the batch."""
@@ -100,10 +119,11 @@ class TreeReader:
         raise PathError(item.name, f"has the mode {item.mode:o}, which is no file, link or directory")
 
     def _directory(self, parts: Parts, tree: bytes) -> Digest:
-        key = tree, len(parts)
-        if key not in self._trees:
-            self._trees[key] = self.keep(self.read(tree, parts))
-        return self._trees[key]
+        place = tree, len(parts)
+        if place not in self._trees:
+            directory, entries, size = self._read_directory(tree, parts)
+            self._trees[place] = self._read[place] = KnownTree(self.keep(directory), entries, size)
+        return self._trees[place].digest
 
     def _file(self, blob: bytes) -> tuple[Digest, int]:
         if blob not in self._blobs:

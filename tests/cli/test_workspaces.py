@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
+from reeval_build.digest import BLOB
 from tests.sources.servers import git_over_http, make_certificate, tls_with
 from tests.support.cli import ReevalBuild
+from tests.support.index import flip_a_bit, objects
 from tests.support.projects import Project, listing
 from tests.support.records import cell_records
 from tests.support.users import another_user
@@ -336,3 +338,51 @@ def test_short_forms_and_tree_urls_are_written_down_as_what_is_fetched(project: 
             "path": "packages/web",
         },
     ]
+
+
+def test_of_another_commit_only_the_directories_that_differ_are_read(project: Project, reeval: ReevalBuild) -> None:
+    app = project.repository("app", {"same/deep/file": "same\n", "other/file": "one\n"})
+    define(project, 'git("app")')
+    reeval.build()
+    app.commit({"other/file": "two\n"})
+    # Nothing of it can be read any more.
+    blob = app.git("rev-parse", "HEAD:same/deep/file").strip()
+    (app.directory / ".git/objects" / blob[:2] / blob[2:]).unlink()
+
+    done = reeval("run", "e0@fake", "--", "cat", "same/deep/file", "other/file")
+
+    assert done.stdout.startswith("same\ntwo\n")
+
+
+@pytest.mark.conforms("fault 22")
+@pytest.mark.parametrize("lost", [b"same\n", b"one\n"])
+def test_what_the_store_lost_of_a_directory_that_did_not_change_is_read_again(
+    project: Project, reeval: ReevalBuild, lost: bytes
+) -> None:
+    app = project.repository("app", {"same/deep/file": b"same\n", "other/file": b"one\n"})
+    define(project, 'git("app")')
+    reeval.build()
+    app.commit({"new": "two\n"})
+    (kept,) = [one for one in objects(reeval.store) if one.digest == BLOB.digest(lost).raw]
+    flip_a_bit(kept, reeval.store)
+
+    done = reeval("run", "e0@fake", "--", "cat", "same/deep/file", "other/file", "new")
+
+    assert done.stdout.startswith("same\none\ntwo\n")
+    assert any("what it belonged to is built again" in message for message in done.messages)
+
+
+def test_a_link_that_leads_out_of_the_tree_is_refused_wherever_its_directory_was_before(
+    project: Project, reeval: ReevalBuild
+) -> None:
+    app = project.repository("app", {"a/b/file": ""})
+    (app.directory / "a/b/link").symlink_to("../../file")
+    app.commit({})
+    define(project, 'git("app")')
+    reeval.build()
+    app.git("mv", "a/b", "c")
+    app.commit({})
+
+    (message,) = [line for line in reeval.build(code=3).messages if "warning" not in line]
+
+    assert "c/link" in message
