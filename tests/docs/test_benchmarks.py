@@ -19,7 +19,7 @@ def test_benchmarks_say_what_they_measure():
     assert done.returncode == 0, done.stderr
     assert (
         "startup, noop-fake, freshness, plan, large-file, restoring, bytes, collecting, steps, "
-        "noop-docker, cells, builds" in " ".join(done.stdout.split())
+        "noop-docker, cells, states, builds" in " ".join(done.stdout.split())
     )
 
 
