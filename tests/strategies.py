@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
 
+from reeval_build.content.docker_ignore import DockerIgnore
 from reeval_build.content.plugins import PluginContents
 from reeval_build.digest import BLOB, Digest
 from reeval_build.model.egress import POLICIES, AllowHosts
@@ -15,7 +16,9 @@ from reeval_build.model.skills import LocalSkills
 from reeval_build.model.spec import DockerSandbox, FakeSandbox, GitWorkspace, HostFile, InstallStep
 from reeval_build.model.start_options import StartOptions
 from reeval_build.paths import Destination, check_link
+from reeval_build.plan.dockerfiles import DockerfileWork, FromImage, ResolvedDockerfile
 from reeval_build.plan.harnesses import HarnessInstall
+from reeval_build.plan.locks import LockedImage
 from reeval_build.plan.resolution import (
     FetchedSource,
     ResolvedDirectory,
@@ -302,8 +305,35 @@ secret_values = st.builds(
 secret_views = st.dictionaries(variable_names, secret_values, max_size=2).flatmap(
     lambda env: st.sets(st.sampled_from(["HOST_A", "HOST_B", *env])).map(lambda known: views(env, known))
 )
+_from_images = st.builds(
+    FromImage,
+    name=words,
+    named_platform=st.none() | st.just("linux/arm64"),
+    content=digests,
+    platform=st.sampled_from(["linux/amd64", "linux/arm64"]),
+    locked=st.none()
+    | st.builds(LockedImage, content=digests, digest=st.sampled_from(["sha256:0", "sha256:1"]))
+    | st.builds(LockedImage, content=digests, image=st.just("sha256:0")),
+)
 works: dict[str, st.SearchStrategy[Any]] = {
     "base": st.builds(BaseWork, identity=digests, platform=st.sampled_from(["linux/amd64", "linux/arm64"])),
+    "dockerfile": st.builds(
+        DockerfileWork,
+        dockerfile=digests,
+        context=digests,
+        images=st.lists(_from_images, max_size=2).map(tuple),
+        platform=st.sampled_from(["linux/amd64", "linux/arm64"]),
+        source=st.builds(
+            ResolvedDockerfile,
+            path=words,
+            dockerfile=digests,
+            context=digests,
+            images=st.just(()),
+            base=_from_images,
+            selection=st.just(DockerIgnore(b"")),
+        ),
+        engine=_engines,
+    ),
     "harness": st.builds(
         HarnessWork,
         install=st.builds(

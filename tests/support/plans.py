@@ -5,14 +5,17 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
+from reeval_build.content.docker_ignore import DockerIgnore
 from reeval_build.digest import BLOB, Domain
 from reeval_build.model.cells import Cell
 from reeval_build.model.harnesses import HARNESSES
 from reeval_build.model.merge import merge
 from reeval_build.model.spec import FakeSandbox, HostFile
+from reeval_build.plan.dockerfiles import FromImage, ResolvedDockerfile
 from reeval_build.plan.planner import plan
 from reeval_build.plan.resolution import Base, BaseName, Resolution, ResolvedFile, ResolvedTree, base_name
 from reeval_build.state.state import Layout
+from reeval_build.tree.directory import tree_digest
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -22,7 +25,6 @@ if TYPE_CHECKING:
     from reeval_build.model.plugins import PluginSource
     from reeval_build.model.skills import SkillSource
     from reeval_build.model.spec import GitWorkspace
-    from reeval_build.plan.dockerfiles import ResolvedDockerfile
     from reeval_build.plan.graph import Graph, Node
     from reeval_build.plan.harnesses import HarnessInstall
     from reeval_build.plan.resolution import ResolvedPlugin, ResolvedSkills
@@ -63,6 +65,7 @@ def graph_of(
     """
     contents = [content for one in cells for content in (*one.merged.files.values(), one.merged.rules)]
     hosted = {content.path for content in contents if isinstance(content, HostFile)}
+    built = [path for one in cells if (path := getattr(one.sandbox, "dockerfile", None)) is not None]
     repositories = [one.merged.workspace for one in cells if one.merged.workspace is not None]
     return plan(
         cells,
@@ -75,7 +78,7 @@ def graph_of(
             skills=skills or {},
             plugins=plugins or {},
             harnesses=harnesses or {},
-            dockerfiles=dockerfiles or {},
+            dockerfiles={path: dockerfile(path) for path in built} | dict(dockerfiles or {}),
             variables=frozenset(variables),
         ),
     )
@@ -84,6 +87,19 @@ def graph_of(
 def base(content: str, *, platform: str = "linux/x86_64") -> Base:
     """The base of an image, by its content."""
     return Base(identity=BASES.digest(content.encode()), platform=platform)
+
+
+def dockerfile(path: str) -> ResolvedDockerfile:
+    """A Dockerfile, and what is beside it, by its path."""
+    image = FromImage(name="x", named_platform=None, content=base(path).identity, platform="linux/x86_64", locked=None)
+    return ResolvedDockerfile(
+        path=path,
+        dockerfile=BLOB.digest(path.encode()),
+        context=tree_digest({}),
+        images=(image,),
+        base=image,
+        selection=DockerIgnore(b""),
+    )
 
 
 def tree(workspace: GitWorkspace) -> ResolvedTree:
