@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os.path
 import platform as host
+import stat
 from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -20,6 +21,7 @@ from reeval_build.execute.failures import DockerfileFailedError, DockerfileTimeo
 from reeval_build.model.platforms import is_same_platform
 from reeval_build.model.spec import DockerSandbox
 from reeval_build.plan.dockerfiles import FromImage, ResolvedDockerfile, called
+from reeval_build.plan.locks import LOCK_NAME
 from reeval_build.plan.outputs import StateOutput
 from reeval_build.plan.resolution import BaseName
 from reeval_build.ports.builds import BuildFailedError, ImageRecipe
@@ -42,6 +44,8 @@ if TYPE_CHECKING:
 DOCKERFILE_TIMEOUT_S: Final = 3600.0
 
 _MOST_BYTES: Final = 4 * 1024 * 1024
+# A build locks what it finds, and must not change what it builds from by that. What is locked is in the key anyway.
+_NEVER_SENT: Final = f"\n**/{LOCK_NAME}\n".encode()
 _TAIL_LINES: Final = 12
 _TAIL_BYTES: Final = 8 * 1024
 _PLATFORM_WORDS: Final = (b"TARGET", b"BUILD")
@@ -76,14 +80,28 @@ def images_of_dockerfiles(paths: Iterable[str], *, platform: str | None) -> froz
     """The images that Dockerfiles name, by what is in them now. Raises InfraError for one that cannot be read."""
     found = set()
     for path in dict.fromkeys(paths):
-        try:
-            data = Path(path).read_bytes()
-        except (OSError, ValueError) as error:
-            raise BadDockerfileError(path, (getattr(error, "strerror", None) or str(error)).lower()) from error
+        data = _bytes_now(path)
         here = f"linux/{_ARCHITECTURES.get(host.machine().lower(), host.machine().lower())}"
         dockerfile = _read(path, data, _variables(here, platform or here))
         found |= {use.name for use in dockerfile.images if use.name != SCRATCH}
     return frozenset(found)
+
+
+def _bytes_now(path: str) -> bytes:
+    try:
+        status = Path(path).stat()
+        # A pipe that nobody writes to would hold us for ever.
+        if not stat.S_ISREG(status.st_mode):
+            raise BadDockerfileError(path, "it is not a regular file")
+        _check_size(path, status.st_size)
+        return Path(path).read_bytes()
+    except (OSError, ValueError) as error:
+        raise BadDockerfileError(path, (getattr(error, "strerror", None) or str(error)).lower()) from error
+
+
+def _check_size(path: str, size: int) -> None:
+    if size > _MOST_BYTES:
+        raise BadDockerfileError(path, f"it has {size:,} bytes, more than the {_MOST_BYTES:,} that are read")
 
 
 _ARCHITECTURES: Final = {"x86_64": "amd64", "aarch64": "arm64"}
@@ -140,8 +158,7 @@ def _host_file(path: str, context: Context) -> tuple[bytes, Digest]:
         found = context.host_files.read(path)
     except InfraError as error:
         raise BadDockerfileError(path, error.message.replace(f'file("{path}")', "it"), hint=error.hint) from error
-    if found.size > _MOST_BYTES:
-        raise BadDockerfileError(path, f"it has {found.size:,} bytes, more than the {_MOST_BYTES:,} that are read")
+    _check_size(path, found.size)
     return context.objects.read(BLOB, found.digest), found.digest
 
 
@@ -151,10 +168,10 @@ def _selection(path: str, context: Context) -> DockerIgnore:
         if os.path.lexists(ignore):
             data, _digest = _host_file(ignore, context)
             try:
-                return DockerIgnore(data)
+                return DockerIgnore(data + _NEVER_SENT)
             except BadPatternError as error:
                 raise BadDockerfileError(ignore, str(error)) from error
-    return DockerIgnore(b"")
+    return DockerIgnore(_NEVER_SENT)
 
 
 def _read(path: str, data: bytes, variables: Mapping[str, str]) -> Dockerfile:

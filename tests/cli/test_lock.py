@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from typing import TYPE_CHECKING
 
@@ -383,3 +384,18 @@ def test_update_writes_nothing_unless_all_was_found(project, reeval, engine):
 
     assert "image 'b:1' is not in the engine and could not be pulled: this engine is quiet" in done.stderr
     assert (project.directory / LOCK).read_text() == before
+
+
+def test_a_dockerfile_that_is_no_file_or_too_large_is_refused_and_not_waited_for(project, reeval):
+    project.define('e = define_environment("e", {"sandbox": docker(dockerfile="Dockerfile")})')
+    path = project.directory / "Dockerfile"
+    reeval.names_store = False
+
+    os.mkfifo(path)
+    fifo = reeval("lock check", code=3).stderr
+    path.unlink()
+    path.write_text(f"FROM a\n#{'x' * 4 * 1024 * 1024}\n")
+    large = reeval("lock check", code=3).stderr
+
+    assert fifo == f'reeval: "{path}" cannot be built: it is not a regular file\n'
+    assert large == f'reeval: "{path}" cannot be built: it has 4,194,313 bytes, more than the 4,194,304 that are read\n'

@@ -366,3 +366,15 @@ def test_a_link_out_of_the_context_is_refused_with_its_path(job: Job) -> None:
     assert '/image/link"' in built.stderr or "link" in built.stderr.rpartition("image")[2]
     job.project.write("image/.dockerignore", "link\n")
     assert job.build().phases("ran").count("dockerfile") == 1
+
+
+def test_a_dockerfile_beside_the_lock_file_is_built_at_once_and_once(job: Job) -> None:
+    job.project.define('base = define_environment("base", {"sandbox": docker(dockerfile="Dockerfile")})')
+    job.project.write("Dockerfile", f"FROM {job.engine.busybox}\nCOPY . /src\n")
+
+    first = job.build()
+
+    assert first.phases("ran").count("dockerfile") == 1
+    assert (job.project.directory / "reeval-build.lock").exists()
+    assert job.build().ran == []
+    assert "reeval-build.lock" not in job.see("ls /src")
