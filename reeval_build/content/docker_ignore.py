@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 _CLASS: Final = re.compile(r"\[\^?(?:(?:\\.|[^\\\]-])(?:-(?:\\.|[^\\\]-]))?)+\]")
 
 
+# What Python's sets have a meaning for, or will have, and Docker's have not.
+_SET_OPERATORS: Final = re.compile(r"\\.|[\[&|~]", re.DOTALL)
+
+
 class BadPatternError(ValueError):
     """A line that is no pattern; `line` counts from one."""
 
@@ -136,7 +140,7 @@ def _expression(pattern: str) -> str:
             match = _CLASS.match(pattern, at - 1)
             if match is None:
                 raise ValueError(pattern)
-            made.append(match[0])
+            made.append("[" + _SET_OPERATORS.sub(lambda one: one[0] if one[0][1:] else f"\\{one[0]}", match[0][1:]))
             at = match.end()
         else:
             made.append(re.escape(character))

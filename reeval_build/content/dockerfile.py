@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import attrs
 
 from reeval_build.content.dockerfile_lines import Directive, DockerfileError, Word, read_directives, read_instructions
+from reeval_build.model.platforms import is_platform
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -22,6 +23,8 @@ _OWN_SYNTAX: Final = re.compile(r"(?:docker\.io/)?docker/dockerfile(?::1(?:\.\d+
 _VARIABLE: Final = re.compile(r"\\(.)|\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)(?:(:?[-+])([^{}]*))?\})|\$(\{)?")
 _ASSIGNMENT: Final = re.compile(r"([A-Za-z_]\w*)(?:=(.*))?", re.DOTALL)
 _LONGEST_NAME: Final = 512
+_QUOTING: Final = re.compile(r"""\\(.)|["']""", re.DOTALL)
+_NEED_VALUES: Final = ("from", "mount", "platform")
 
 
 @attrs.frozen(kw_only=True)
@@ -89,6 +92,7 @@ def read_dockerfile(data: bytes, variables: Mapping[str, str]) -> Dockerfile:
     reading = _Reading(variables)
     for instruction in read_instructions(text):
         reading.take(instruction)
+    reading.end()
     if reading.final is None:
         raise DockerfileError(max(1, len(text.splitlines())), "there is no FROM, which says what it is built from")
     return Dockerfile(text=text, final=reading.final, places=tuple(reading.places), syntax=syntax)
@@ -112,9 +116,9 @@ class _Reading:
 
     def __init__(self, variables: Mapping[str, str]) -> None:
         self._variables = dict(variables)
-        self._set_by_builder = frozenset(variables)
         self._stages: dict[str, ImageUse] = {}
         self._count = 0
+        self._outside: list[tuple[str, int]] = []
         self.places: list[_Place] = []
         self.final: ImageUse | None = None
 
@@ -129,6 +133,12 @@ class _Reading:
             case "RUN":
                 self._run(instruction)
 
+    def end(self) -> None:
+        """Raises DockerfileError for what builders differ about: the newer ones copy from later stages, too."""
+        for name, line in self._outside:
+            if name.lower() in self._stages:
+                raise DockerfileError(line, f"from={name} is a stage that is not before it")
+
     def _declare(self, instruction: Instruction) -> None:
         for word in instruction.words:
             match = _ASSIGNMENT.fullmatch(word.text)
@@ -138,7 +148,8 @@ class _Reading:
                 self._variables[match[1]] = self._expanded(match[2], instruction.line)
 
     def _begin(self, instruction: Instruction) -> None:
-        flags, words = _flags(instruction)
+        found, words = _flags(instruction)
+        flags = dict(found)
         named = [word.text.upper() for word in words[1:2]]
         if len(words) not in (1, 3) or named not in ([], ["AS"]) or set(flags) - {"platform"}:
             raise DockerfileError(instruction.line, "FROM takes an image, or an image AS a name")
@@ -146,51 +157,58 @@ class _Reading:
         platform = self._expanded(flags["platform"].text, instruction.line) if "platform" in flags else None
         if not name or len(name) > _LONGEST_NAME:
             raise DockerfileError(instruction.line, f"FROM {words[0].text} names no image")
+        if platform is not None and not is_platform(platform):
+            said = flags["platform"].text
+            raise DockerfileError(instruction.line, f"--platform={said} is no platform such as linux/arm64")
         use = self._stages.get(name.lower())
         if use is None:
-            use = ImageUse(name=name, platform=platform or None)
+            use = ImageUse(name=name, platform=platform)
             self.places.append(_Place(use, words[0].start, words[0].end))
-        self._stages[str(self._count)] = use
         self._count += 1
         if named:
             self._stages[words[2].text.lower()] = use
         self.final = use
 
     def _copy(self, instruction: Instruction) -> None:
-        source = _flags(instruction)[0].get("from")
+        source = dict(_flags(instruction)[0]).get("from")
         if source is not None:
-            self._use(source, source.text, instruction.line)
+            self._use(source, _unquoted(source.text), instruction.line)
 
     def _run(self, instruction: Instruction) -> None:
-        for word in instruction.words:
-            if not word.text.startswith("--"):
-                return
-            flag, _equals, value = word.text.removeprefix("--").partition("=")
-            if flag.lower() == "mount":
-                self._mount(word, value, instruction.line)
+        for flag, value in _flags(instruction)[0]:
+            if flag == "mount":
+                self._mount(value, instruction.line)
 
-    def _mount(self, word: Word, value: str, line: int) -> None:
-        start = word.end - len(value)
+    def _mount(self, value: Word, line: int) -> None:
+        start = value.start
         source: Word | None = None
-        for field in value.split(","):
+        for field in _unquoted(value.text).split(","):
             name, _equals, text = field.partition("=")
-            if name == "type" and text in ("secret", "ssh"):
+            name, kind = name.lower(), text.lower()
+            if name == "type" and kind in ("secret", "ssh"):
                 raise DockerfileError(
-                    line, f"RUN --mount=type={text} is not supported: nothing secret is given to the build of an image"
+                    line, f"RUN --mount=type={kind} is not supported: nothing secret is given to the build of an image"
                 )
             if name == "from":
                 source = Word(text, start + len("from="), start + len(field))
             start += len(field) + 1
         if source is not None:
+            if _unquoted(value.text) != value.text:
+                raise DockerfileError(
+                    line, f"--mount={value.text} names an image or a stage: write it without quotes and backslashes"
+                )
             self._use(source, source.text, line)
 
     def _use(self, word: Word, name: str, line: int) -> None:
         """An image in the place of a stage."""
         if "$" in name:
             raise DockerfileError(line, f"from={name} has a variable, which builders do not replace there")
-        if name.lower() not in self._stages:
-            if name.isdigit():
+        if name.isdigit():
+            # The stage that it is in is the last that was counted.
+            if name not in map(str, range(self._count - 1)):
                 raise DockerfileError(line, f"from={name} is no stage that is before it")
+        elif name.lower() not in self._stages:
+            self._outside.append((name, line))
             self.places.append(_Place(ImageUse(name=name), word.start, word.end))
 
     def _expanded(self, text: str, line: int) -> str:
@@ -213,12 +231,21 @@ class _Reading:
         return unquoted if text.startswith("'") else _VARIABLE.sub(value, unquoted)
 
 
-def _flags(instruction: Instruction) -> tuple[dict[str, Word], tuple[Word, ...]]:
-    """The values of an instruction's flags, and the words after them."""
-    flags: dict[str, Word] = {}
+def _flags(instruction: Instruction) -> tuple[list[tuple[str, Word]], tuple[Word, ...]]:
+    """The flags of an instruction with their values, and the words after them."""
+    flags: list[tuple[str, Word]] = []
     for at, word in enumerate(instruction.words):
         if not word.text.startswith("--"):
             return flags, instruction.words[at:]
-        name, _equals, value = word.text.removeprefix("--").partition("=")
-        flags[name.lower()] = Word(value, word.end - len(value), word.end)
+        name, equals, value = word.text.removeprefix("--").partition("=")
+        if _unquoted(name) != name:
+            raise DockerfileError(instruction.line, f"the name of {word.text} has quotes or backslashes")
+        if name.lower() in _NEED_VALUES and not equals:
+            raise DockerfileError(instruction.line, f"{word.text} has no value: it is written {word.text}=...")
+        flags.append((name.lower(), Word(value, word.end - len(value), word.end)))
     return flags, ()
+
+
+def _unquoted(text: str) -> str:
+    """What builders make of the text of a flag."""
+    return _QUOTING.sub(lambda match: match[1] or "", text)

@@ -10,7 +10,9 @@ import attrs
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_DIRECTIVE: Final = re.compile(r"#[ \t]*([A-Za-z][A-Za-z0-9]*)[ \t]*=[ \t]*(.*?)[ \t]*\r?")
+_DIRECTIVE: Final = re.compile(r"(?:#|//)\s*([A-Za-z][A-Za-z0-9]*)\s*=\s*(\S|\S.*?\S)\s*")
+_SHEBANG: Final = "#!"
+_ESCAPES: Final = ("\\", "`")
 _INSTRUCTION: Final = re.compile(r"\s*([A-Za-z]+)(?=\s|$)")
 _WORD: Final = re.compile(r"""(?:[^\s"'\\]|\\.|"(?:[^"\\]|\\.)*"|'[^']*'|["'\\])+""", re.DOTALL)
 _HEREDOC: Final = re.compile(r"\d*<<(-?)([^<]+)")
@@ -77,11 +79,13 @@ class _Lines:
 
 
 def read_directives(text: str) -> tuple[Directive, ...]:
-    """The directives at the top of a Dockerfile."""
+    """The directives at the top of a Dockerfile, in all forms that some builder knows: below `#!`, and after `//`."""
     found: dict[str, Directive] = {}
     for _number, start, line in _Lines(text):
         content = line.removeprefix(_BOM) if start == 0 else line
-        match = _DIRECTIVE.fullmatch(content.strip(" \t"))
+        if start == 0 and content.startswith(_SHEBANG):
+            continue
+        match = _DIRECTIVE.fullmatch(content.strip())
         if match is None or match[1].lower() in found:
             break
         name = match[1].lower()
@@ -90,8 +94,12 @@ def read_directives(text: str) -> tuple[Directive, ...]:
 
 
 def read_instructions(text: str) -> Iterator[Instruction]:
-    """The instructions of a Dockerfile, as Docker's builders take its lines together."""
-    escape = next((one.value for one in read_directives(text) if one.name == "escape"), "\\")
+    """The instructions of a Dockerfile, as Docker's builders take its lines together.
+
+    Raises:
+        DockerfileError: for an `escape` that is none.
+    """
+    escape = _escape(text)
     continued = re.compile(rf"(?:^|[^{re.escape(escape)}]){re.escape(escape)}[ \t\r]*$")
     lines = _Lines(text)
     for number, start, line in lines:
@@ -116,6 +124,18 @@ def read_instructions(text: str) -> Iterator[Instruction]:
             _take(following[2], following[1], characters, places)
             last = following[2]
         yield from _instruction("".join(characters), places, number, lines)
+
+
+def _escape(text: str) -> str:
+    """What a line ends with that goes on. Below `#!`, builders look for a syntax, and for no `escape`."""
+    if not text.removeprefix(_BOM).startswith(_SHEBANG):
+        for directive in read_directives(text):
+            if directive.name == "escape":
+                if directive.value not in _ESCAPES:
+                    line = text.count("\n", 0, directive.start) + 1
+                    raise DockerfileError(line, f"escape={directive.value} is neither \\ nor `")
+                return directive.value
+    return "\\"
 
 
 def _is_left_out(line: str) -> bool:

@@ -139,9 +139,14 @@ def test_a_build_ends_at_its_limit_and_when_the_run_is_told_to_stop(bench: Bench
         bench.build("FROM BUSYBOX\nRUN sleep 301\n", cancel=stop)
 
 
-def test_a_trigger_of_an_image_that_names_another_one_is_refused(bench: Bench, client: docker.DockerClient) -> None:
+@pytest.mark.parametrize(
+    "trigger", ["COPY --from=moving:1 /a /b", "RUN --mount=type=bind,From=moving:1 x", "COPY --from\\=moving:1 /a /b"]
+)
+def test_a_trigger_of_an_image_that_names_another_one_is_refused(
+    bench: Bench, client: docker.DockerClient, trigger: str
+) -> None:
     made = client.containers.create(bench.image, ["true"])
-    made.commit("reeval-build-test/trigger", "1", changes="ONBUILD COPY --from=moving:1 /a /b")
+    made.commit("reeval-build-test/trigger", "1", changes=f"ONBUILD {trigger}")
     made.remove()
 
     with pytest.raises(BuildFailedError, match="names an image that nothing locks"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import secrets
 from collections.abc import Mapping
 from contextlib import contextmanager, suppress
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 BUILD_REPOSITORY: Final = "reeval-build/building"
 BUILD_LABEL: Final = "reeval-build.build"
+_QUOTING: Final = re.compile(r"""[\\"']""")
 
 
 @attrs.frozen(kw_only=True)
@@ -68,7 +70,8 @@ class OwnCopies:
                 raise EngineRefusalError("build an image", f"image {image.name} is gone")
             config = details.get("Config") or {}
         for trigger in config.get("OnBuild") or ():
-            if "from=" in trigger:
+            # In whatever letters and quotes a builder would find it.
+            if "from=" in _QUOTING.sub("", trigger).lower():
                 raise BuildFailedError(
                     f"the trigger {trigger!r} of image {image.name} names an image that nothing locks"
                 )

@@ -46,6 +46,11 @@ def test_what_is_no_pattern_is_refused_with_its_line(rules, line):
     assert caught.value.line == line
 
 
+@pytest.mark.parametrize("name", ["[", "&", "|", "~", "a"])
+def test_characters_in_brackets_are_only_themselves(name):
+    assert left("[[a&&||~~]", name, "b") == ["b"]
+
+
 def test_names_that_are_no_text_are_matched_too():
     selection = DockerIgnore(b"caf\xe9\n")
 

@@ -41,6 +41,12 @@ def images(text: str, **variables: str) -> list[str]:
         ("ARG V=\nFROM a:${V:+x}${V-y}z", ["a:z"]),
         ('ARG V=1\nARG I="a:$V"\nFROM $I\nARG V=2\nFROM b:$V', ["a:1", "b:1"]),
         ("FROM scratch", ["scratch"]),
+        ("FROM a AS one\nFROM 0", ["a", "0"]),
+        ("FROM a AS one\nFROM b\nCOPY --from=\"one\" x /\nCOPY --from='c' x /", ["a", "b", "c"]),
+        ('FROM a\nRUN --mount=type=cache,target="/c" x', ["a"]),
+        ("FROM a\nRUN --mount=type=bind,From=b,target=/b x", ["a", "b"]),
+        ("#!/usr/bin/env docker\n# escape=`\nFROM \\\n a", ["a"]),
+        ("# escape=\nFROM \\\n a", ["a"]),
     ],
 )
 def test_images_that_are_named(text, found):
@@ -69,6 +75,18 @@ def test_the_last_stage_lies_on_what_its_stages_lie_on():
         ("FROM a\nRUN \\\n --mount=type=ssh x", "line 2: RUN --mount=type=ssh is not supported"),
         ("# syntax=registry.example.com/a\nFROM a", "line 1: syntax=registry.example.com/a is an image"),
         ("ARG 1=2\nFROM a", "line 1: ARG 1=2 is no name"),
+        ("#!/bin/sh\n# syntax=registry.example.com/a\nFROM a", "line 2: syntax=registry.example.com/a is an image"),
+        ("//syntax=registry.example.com/a\nFROM a", "line 1: syntax=registry.example.com/a is an image"),
+        ("#\fsyntax=registry.example.com/a\nFROM a", "line 1: syntax=registry.example.com/a is an image"),
+        ("# syntax=docker/dockerfile:1\n# escape=ab\nFROM a", "line 2: escape=ab is neither \\ nor `"),
+        ("FROM a\nCOPY --from=0 x /", "line 2: from=0 is no stage that is before it"),
+        ("FROM a\nCOPY --from=b x /\nFROM c AS B", "line 2: from=b is a stage that is not before it"),
+        ("FROM --platform=amd64 a", "line 1: --platform=amd64 is no platform such as linux/arm64"),
+        ("FROM --platform=$NONE a", "line 1: --platform=$NONE is no platform such as linux/arm64"),
+        ("FROM a\nCOPY --from b x /", "line 2: --from has no value: it is written --from=..."),
+        ("FROM a\nCOPY --fr\\om=b x /", "line 2: the name of --fr\\om=b has quotes or backslashes"),
+        ("FROM a\nRUN --mount=type=bind,'from=b' x", "line 2: --mount=type=bind,'from=b' names an image"),
+        ("FROM a\nRUN --mount=Type=Secret,id=a x", "line 2: RUN --mount=type=secret is not supported"),
     ],
 )
 def test_what_cannot_be_used_is_refused_with_its_line(text, said):
@@ -81,6 +99,11 @@ def test_what_cannot_be_used_is_refused_with_its_line(text, said):
 def test_bytes_that_are_no_text_are_refused():
     with pytest.raises(DockerfileError, match="line 2: is not UTF-8"):
         read_dockerfile(b"FROM a\nRUN \xff\n", {})
+
+
+def test_no_form_of_a_syntax_is_left_to_builders_that_would_fetch_it():
+    for text in ("#!/bin/sh\n# syntax=docker/dockerfile:1\nFROM a", "//syntax=docker/dockerfile:1\nFROM a"):
+        assert "syntax" not in read_dockerfile(text.encode(), {}).renamed(lambda use: use.name)
 
 
 def test_other_names_are_put_in_the_places_of_images_and_nothing_else_changes():
