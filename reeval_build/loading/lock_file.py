@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from reeval_build.digest import Digest
 from reeval_build.errors import PlanError
-from reeval_build.model.harness_recipes import is_integrity, is_version, is_version_or_tag
+from reeval_build.model.harness_recipes import is_integrity, is_version, is_version_or_tag, is_word
 from reeval_build.model.image_names import is_digest, read_image_name
 from reeval_build.model.platforms import is_platform
 from reeval_build.plan.locks import LOCK_NAME, LockedHarness, LockedImage, Locks
@@ -103,13 +103,16 @@ class _Reading:
         found = self._mapping(value, "it")
         number = found.get("format")
         if not isinstance(number, int) or isinstance(number, bool) or number < 1:
-            raise self._wrong(f"its format is {number!r}, which is not a number")
+            raise self._wrong(f"its format is {number!r}, which is not a whole number above zero")
         if number > FORMAT:
             raise self._wrong(
                 f"it is of format {number}, and this version knows up to {FORMAT}", hint="use a newer reeval-build"
             )
         images = self._mapping(found.get(_IMAGES, {}), _IMAGES)
         harnesses = self._mapping(found.get(_HARNESSES, {}), _HARNESSES)
+        for kind in harnesses:
+            if not is_word(kind):
+                raise self._wrong(f"{kind!r} is no kind of a harness")
         return Locks(
             images={name: self._image(name, platforms) for name, platforms in images.items()},
             harnesses={kind: self._harness(f"harness {kind!r}", entry) for kind, entry in harnesses.items()},
@@ -127,7 +130,8 @@ class _Reading:
         return LockedHarness(**entry)
 
     def _image(self, name: str, value: object) -> dict[str, LockedImage]:
-        if str(read_image_name(name)) != name:
+        read = read_image_name(name)
+        if read is None or str(read) != name:
             raise self._wrong(f"{name!r} is not how the name of an image is written here")
         platforms = self._mapping(value, name)
         for platform in platforms:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import struct
 import subprocess
@@ -13,6 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pygit2.enums import ObjectType
 
+from reeval_build.plan.work import WorkspaceWork
+from reeval_build.sources import git_init
 from reeval_build.sources.git_pack import PackedObject, PackWriter, object_id_of, pack_index
 from reeval_build.tree.directory import Kind
 from tests.sources.conftest import Reader, at
@@ -218,3 +221,11 @@ def test_objects_are_stored_and_not_compressed(read: Reader, repository: Reposit
     assert pack is not None
     frame = b"\x78\x01" + struct.pack("<BHH", 1, 1000, 1000 ^ 0xFFFF) + b"a" * 1000
     assert frame + struct.pack(">L", zlib.adler32(b"a" * 1000)) in pack
+
+
+@pytest.mark.conforms("fault 3")
+def test_what_init_writes_of_its_own_is_part_of_the_schema_of_its_key() -> None:
+    # No key has these bytes. Who changes one of them raises the schema, and writes the new pair here.
+    written = git_init._CONFIG + git_init._COMMIT  # noqa: SLF001 - they are nowhere else
+
+    assert (WorkspaceWork.schema, hashlib.sha256(written).hexdigest()[:16]) == (1, "1714827245e74128")

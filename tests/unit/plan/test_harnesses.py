@@ -11,6 +11,7 @@ import pytest
 from reeval_build import define_environment, docker, fake_sandbox
 from reeval_build.errors import InfraError
 from reeval_build.model.harness_recipes import HarnessRecipe
+from reeval_build.plan import harnesses
 from reeval_build.plan.harnesses import HarnessInstall, npm_install, own_install
 from reeval_build.plan.locks import LockedHarness
 from reeval_build.plan.work import HarnessWork, joined
@@ -70,6 +71,17 @@ def test_kind_version_and_commands_are_in_its_key(changed):
     before, after = (
         planned(one(), harnesses={"codex": install}) for install in (CODEX, attrs.evolve(CODEX, **changed))
     )
+
+    assert node(before, "harness").recipe != node(after, "harness").recipe
+    assert node(before, "snapshot").recipe != node(after, "snapshot").recipe
+
+
+@pytest.mark.conforms("fault 3")
+def test_an_edit_of_the_script_of_ours_that_installs_packages_is_another_node(monkeypatch):
+    before = planned(one())
+    monkeypatch.setattr(harnesses, "_NPM_INSTALL", f"{harnesses._NPM_INSTALL}true\n")  # noqa: SLF001 - it is nowhere else
+
+    after = planned(one(), harnesses={"codex": npm_install(RECIPE, LOCKED)})
 
     assert node(before, "harness").recipe != node(after, "harness").recipe
     assert node(before, "snapshot").recipe != node(after, "snapshot").recipe
